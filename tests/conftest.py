@@ -1,0 +1,20 @@
+"""Every test runs on 4 simulated CPU devices, under strict promotion, before JAX starts."""
+
+import os
+
+os.environ['JAX_PLATFORMS'] = os.environ.get('JAX_PLATFORMS') or 'cpu'
+os.environ['XLA_FLAGS'] = (
+    os.environ.get('XLA_FLAGS', '') + ' --xla_force_host_platform_device_count=4'
+)
+
+import jax  # noqa: E402
+import pytest  # noqa: E402
+
+jax.config.update('jax_numpy_dtype_promotion', 'strict')
+jax.config.update('jax_numpy_rank_promotion', 'raise')
+
+
+@pytest.fixture
+def key():
+    """A fixed key, for tests that draw."""
+    return jax.random.key(0)
