@@ -1,4 +1,4 @@
-"""Installation of contrastive_jax: bounded dependencies, and extras for what only some users need."""
+"""Installation: bounded dependencies, and extras for what only some users need."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from setuptools import find_packages, setup
 setup(
     name='contrastive_jax',
     version='0.1.0',
-    description='What a contrastive loss does to a representation: five papers as one JAX code base.',
+    description='What a contrastive loss does to a representation, in JAX',
     long_description=Path(__file__).with_name('README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',
     license='Apache-2.0',

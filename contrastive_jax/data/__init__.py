@@ -1,1 +1,1 @@
-
+"""Data: sources, probing datasets and batches."""

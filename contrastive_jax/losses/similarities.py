@@ -41,6 +41,4 @@ def inner_products(rows, columns):
     Returns:
       [n, m] float32.
     """
-    return jnp.matmul(
-        rows.astype(jnp.float32), columns.astype(jnp.float32).T, precision=PRECISION
-    )
+    return jnp.matmul(rows.astype(jnp.float32), columns.astype(jnp.float32).T, precision=PRECISION)

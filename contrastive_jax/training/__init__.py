@@ -1,1 +1,1 @@
-
+"""Training: from a config to a trained, evaluated encoder."""

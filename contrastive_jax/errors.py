@@ -1,0 +1,9 @@
+"""The two ways a run ends early; `experiments.cli` turns each into an exit code."""
+
+
+class BadInput(ValueError):
+    """The user asked for something that cannot be: one sentence with field, value and choices."""
+
+
+class RunFailed(RuntimeError):
+    """A run or a check failed on good input, for example on a loss that is not finite."""

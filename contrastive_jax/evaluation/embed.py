@@ -1,0 +1,33 @@
+"""Embeddings of a whole source: every example once, in order, in inference mode."""
+
+import jax
+import numpy as np
+
+from contrastive_jax import sharding
+from contrastive_jax.data import batches
+
+
+def embed(step, variables, source, split_key, mesh, *, batch_size=1000):
+    """What an encoder makes of every example of a source.
+
+    Args:
+      step: jitted (variables, batch, split_key) -> dict of arrays [b, ...]; variables are read
+        only, so no probe can reach the encoder.
+      variables: the model's.
+      source: a source.
+      split_key: the key of the run's seed for the role of the split.
+      mesh: the devices.
+      batch_size: about how many examples at once; rounded up to a multiple of the devices. It has
+        no influence on the result.
+
+    Returns:
+      dict of NumPy arrays [n, ...]: what the step returns, `labels` and `ids`.
+    """
+    size = -(-min(batch_size, len(source)) // mesh.size) * mesh.size
+    pieces = []
+    for batch in batches.evaluation_batches(source, batch_size=size):
+        real = batch.pop('weight') > 0
+        outputs = step(variables, sharding.to_devices(batch, mesh), split_key)
+        outputs = {**jax.device_get(outputs), 'labels': batch['label'], 'ids': batch['id']}
+        pieces.append({name: np.asarray(rows)[real] for name, rows in outputs.items()})
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}

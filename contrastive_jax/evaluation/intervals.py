@@ -1,0 +1,28 @@
+"""Confidence intervals."""
+
+import math
+
+# The normal quantile of a two-sided 95 % interval.
+NORMAL_95 = 1.959963984540054
+
+
+def wilson(correct, total):
+    """The 95 % Wilson interval of a proportion.
+
+    (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), p = correct / n, z = 1.96.
+
+    Args:
+      correct: number of successes.
+      total: n >= 1.
+
+    Returns:
+      (low, high), both in [0, 1]; sensible at 0 and n successes too.
+
+    Source: Wilson 1927.
+    """
+    share = correct / total
+    squared = NORMAL_95**2 / total
+    centre = share + squared / 2
+    half = NORMAL_95 * math.sqrt(share * (1 - share) / total + squared / (4 * total))
+    low, high = (centre - half) / (1 + squared), (centre + half) / (1 + squared)
+    return max(low, 0.0), min(high, 1.0)

@@ -1,0 +1,62 @@
+"""Weighted nearest neighbours: how well the embeddings' own geometry tells the classes."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation.linear_probe import check_embeddings
+from contrastive_jax.losses.similarities import inner_products, unit_rows
+
+
+def knn_accuracy(train, train_labels, test, test_labels, *, k=20, temperature=0.07):
+    """Accuracy of the vote of the k most similar training rows, weighted by exp(cosine / tau).
+
+    Args:
+      train: embeddings [n, d] that vote.
+      train_labels: integer [n], in [0, classes).
+      test: embeddings [m, d] that are classified.
+      test_labels: integer [m].
+      k: number of neighbours, 1..n.
+      temperature: tau > 0. With k = 1 it does not matter.
+
+    Returns:
+      The share of test rows whose class wins the vote, in [0, 1]. A tie goes to the lower class.
+
+    Raises:
+      BadInput: as `linear_probe`, or k outside 1..n, or a temperature that is not positive.
+
+    Source: Wu et al. 2018, section 3.4; wu2020 uses k = 1.
+    """
+    train, test = check_embeddings(train, train_labels, test, test_labels)
+    if not 1 <= k <= len(train):
+        raise BadInput(f'k is {k}, outside 1..{len(train)}, the number of training rows.')
+    if temperature <= 0:
+        raise BadInput(f'temperature is {temperature}; it must be positive.')
+    train_labels, test_labels = np.asarray(train_labels), np.asarray(test_labels)
+    classes = int(max(train_labels.max(), test_labels.max())) + 1
+    predicted = _vote(
+        jnp.asarray(train, jnp.float32),
+        jnp.asarray(train_labels, jnp.int32),
+        jnp.asarray(test, jnp.float32),
+        temperature,
+        k=k,
+        classes=classes,
+    )
+    return float(np.mean(np.asarray(predicted) == test_labels))
+
+
+@functools.partial(jax.jit, static_argnames=('k', 'classes'))
+def _vote(train, train_labels, test, temperature, *, k, classes, rows_at_once=256):
+    """The winning class of each test row [m], in blocks so that no [m, n] matrix is stored."""
+    train = unit_rows(train)
+
+    def classify(row):
+        similarity, neighbours = jax.lax.top_k(inner_products(row[None], train)[0], k)
+        # The greatest similarity is taken out: its exponential would overflow at small tau.
+        weights = jnp.exp((similarity - similarity[0]) / temperature)
+        return jnp.argmax(jnp.zeros(classes).at[train_labels[neighbours]].add(weights))
+
+    return jax.lax.map(classify, unit_rows(test), batch_size=rows_at_once)

@@ -1,0 +1,61 @@
+"""The small convolutional network of the RandBit notebook, with its projection head."""
+
+import functools
+from collections.abc import Sequence
+
+import flax.linen as nn
+
+from contrastive_jax.models.convolution import Convolution
+from contrastive_jax.models.heads import ProjectionHead
+
+
+class ConvNet(nn.Module):
+    """Strided 3x3 convolutions, one dense layer to h, and a projection head to z.
+
+    Attributes:
+      channels: of each convolution, all of stride 2.
+      features: dimension of h.
+      head_widths: of the projection head; the last is the dimension of z.
+      momentum: of the batch norm's moving averages.
+    """
+
+    channels: Sequence[int]
+    features: int
+    head_widths: Sequence[int]
+    momentum: float
+
+    @nn.compact
+    def __call__(self, images, train):
+        """Images [n, h, w, c] to features h [n, features] and projections z [n, d]."""
+        batch_norm = functools.partial(nn.BatchNorm, momentum=self.momentum, epsilon=1e-3)
+        hidden = images
+        for channels in self.channels:
+            hidden = Convolution(channels, kernel_size=3, stride=2)(hidden)
+            hidden = nn.relu(batch_norm(use_running_average=not train)(hidden))
+        hidden = hidden.reshape(len(hidden), -1)
+        hidden = nn.Dense(
+            self.features, use_bias=False, kernel_init=nn.initializers.glorot_uniform()
+        )(hidden)
+        features = nn.relu(batch_norm(use_running_average=not train)(hidden))
+        return features, ProjectionHead(self.head_widths, batch_norm)(features, train)
+
+
+def convnet(*, channels=(32, 64, 64), features=128, head_widths=(256, 64), momentum=0.9):
+    """The RandBit notebook's network: 28x28 images to h [n, 128] and z [n, 64].
+
+    Args:
+      channels: of each stride-2 3x3 convolution (no bias, batch norm, ReLU).
+      features: dimension of h (dense, batch norm, ReLU).
+      head_widths: of the projection head; the last is the dimension of z.
+      momentum: of the batch norm's moving averages. The notebook has 0.99, which needs more steps
+        than a laptop run has: after 250 steps a twelfth of the average is still the initial value.
+
+    Returns:
+      A Linen module: apply(variables, images [n, h, w, c], train) -> (h, z).
+
+    Raises:
+      ValueError: images too small for the convolutions, from Linen, while tracing.
+
+    Source: Chen 2021, the official RandBit notebook (section 3 of its network's description).
+    """
+    return ConvNet(tuple(channels), features, tuple(head_widths), momentum)

@@ -1,0 +1,131 @@
+"""From finished runs to rows, a results.csv, a table and a figure."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+
+# Columns that every row begins and ends with, around the axes and the other metrics.
+ACCURACY = ('test_accuracy', 'test_accuracy_low', 'test_accuracy_high')
+LAST = ('steps', 'seconds', 'workdir')
+
+
+def columns_of(rows, axes):
+    """The columns of a sweep's results: axes, seed, accuracy, other metrics, then the rest."""
+    first = [*(axis for axis in axes if axis != 'seed'), 'seed', *ACCURACY]
+    others = sorted({name for row in rows for name in row} - {*first, *LAST})
+    return [*first, *others, *LAST]
+
+
+def write_csv(path, rows, axes):
+    """Writes rows as CSV, replacing the file in one go."""
+    beside = Path(path).with_suffix('.part')
+    with beside.open('w', newline='', encoding='utf-8') as file:
+        writer = csv.DictWriter(file, columns_of(rows, axes))
+        writer.writeheader()
+        writer.writerows(rows)
+    beside.replace(path)
+
+
+def table_header(axes):
+    """The heading of the table that `table_row` fills."""
+    names = [*(axis for axis in axes if axis != 'seed'), 'seed']
+    return ' '.join(f'{name:>{max(len(name), 8)}}' for name in names) + (
+        '  test accuracy [95 % interval]   seconds'
+    )
+
+
+def table_row(row, axes):
+    """One run as a line of text."""
+    names = [*(axis for axis in axes if axis != 'seed'), 'seed']
+    cells = ' '.join(f'{row[name]!s:>{max(len(name), 8)}}' for name in names)
+    accuracy, low, high = (row[name] for name in ACCURACY)
+    return f'{cells}          {accuracy:.3f} [{low:.3f}, {high:.3f}] {row["seconds"]:>15.1f}'
+
+
+def average_over_seeds(rows, axes, metric):
+    """Mean and spread of a metric over seeds, for each point of the other axes.
+
+    Args:
+      rows: dicts with the axes, `seed` and the metric.
+      axes: names of the swept fields; `seed` among them is ignored.
+      metric: name of a number in the rows.
+
+    Returns:
+      A list of dicts: the axes, `mean`, `least`, `greatest`, `seeds`; in the order of the rows.
+    """
+    names = [axis for axis in axes if axis != 'seed']
+    groups = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row[metric])
+    return [
+        dict(zip(names, point, strict=True))
+        | {
+            'mean': float(np.mean(values)),
+            'least': min(values),
+            'greatest': max(values),
+            'seeds': len(values),
+        }
+        for point, values in groups.items()
+    ]
+
+
+def draw_sweep(path, rows, axes, figure):
+    """The figure of a sweep: a metric against one axis, a line for each point of the others.
+
+    Args:
+      path: of the PNG.
+      rows: dicts with the axes, `seed` and the metric.
+      axes: names of the swept fields.
+      figure: dict of `x` and `y` (names in the rows) and optionally `title`, `x_label`,
+        `y_label`, `chance` (a level to mark) and `references` (dicts of `label`, `x`, `y`).
+    """
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot as plt
+
+    x, y = figure['x'], figure['y']
+    others = [axis for axis in axes if axis not in ('seed', x)]
+    lines = {}
+    for point in average_over_seeds(rows, axes, y):
+        lines.setdefault(tuple(point[name] for name in others), []).append(point)
+    drawing, plot = plt.subplots(figsize=(7, 4.5), layout='constrained')
+    for point, line in lines.items():
+        label = ', '.join(f'{name} {value}' for name, value in zip(others, point, strict=True))
+        _draw_line(plot, line, x, label)
+    for reference in figure.get('references', ()):
+        plot.plot(reference['x'], reference['y'], 's--', color='0.5', label=reference['label'])
+    if (chance := figure.get('chance')) is not None:
+        plot.axhline(chance, color='0.3', linewidth=1, linestyle=':')
+        plot.annotate(
+            f'chance, {chance:g}', (1, chance), xycoords=('axes fraction', 'data'),
+            xytext=(-4, -4), textcoords='offset points', ha='right', va='top', color='0.3',
+        )  # fmt: skip
+    plot.set_xlabel(figure.get('x_label', x))
+    plot.set_ylabel(figure.get('y_label', y))
+    plot.set_title(figure.get('title', f'{y} against {x}'))
+    if y.endswith('accuracy'):
+        plot.set_ylim(0, 1)
+    plot.grid(alpha=0.25)
+    plot.legend(frameon=False)
+    beside = Path(path).with_suffix('.part.png')
+    drawing.savefig(beside, dpi=150)
+    plt.close(drawing)
+    beside.replace(path)
+
+
+def _draw_line(plot, line, x, label):
+    """One line with a bar from the least to the greatest seed at each point."""
+    line = sorted(line, key=lambda point: point[x])
+    seeds = max(point['seeds'] for point in line)
+    label = f'{label or "ours"} (mean of {seeds} seeds)' if seeds > 1 else label or 'ours'
+    means = np.array([point['mean'] for point in line])
+    below = means - [point['least'] for point in line]
+    above = [point['greatest'] for point in line] - means
+    places = [point[x] for point in line]
+    if not all(isinstance(place, int | float) and math.isfinite(place) for place in places):
+        plot.set_xticks(range(len(places)), [str(place) for place in places])
+        places = range(len(places))
+    plot.errorbar(places, means, yerr=[below, above], marker='o', capsize=3, label=label)

@@ -1,0 +1,48 @@
+"""Devices: one mesh with one `data` axis; batches are split over it, all else is replicated."""
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from contrastive_jax.errors import BadInput
+
+AXIS = 'data'
+
+
+def data_mesh(num_devices=None):
+    """A mesh of all devices, or of the first `num_devices`, along the one axis `data`.
+
+    The axis type is Auto: under the Explicit axes that are today's default, `z1 @ z2.T` of a
+    sharded batch is a type error.
+    """
+    devices = np.asarray(jax.devices()[:num_devices])
+    return Mesh(devices, (AXIS,), axis_types=(AxisType.Auto,))
+
+
+def batch_sharding(mesh):
+    """Rows split over the devices."""
+    return NamedSharding(mesh, PartitionSpec(AXIS))
+
+
+def replicated(mesh):
+    """The whole array on every device."""
+    return NamedSharding(mesh, PartitionSpec())
+
+
+def check_batch(batch_size, mesh, field='batch_size'):
+    """Raises BadInput unless the devices divide the batch evenly."""
+    devices = mesh.size
+    if batch_size < 1 or batch_size % devices:
+        below = max(batch_size // devices, 1) * devices
+        raise BadInput(
+            f'config.{field} is {batch_size}, which {devices} devices do not divide; '
+            f'the nearest valid sizes are {below} and {below + devices}.'
+        )
+
+
+def to_devices(batch, mesh):
+    """A dict of this host's rows as a dict of global arrays, split over the devices."""
+    rows = batch_sharding(mesh)
+    return {
+        name: jax.make_array_from_process_local_data(rows, array) for name, array in batch.items()
+    }

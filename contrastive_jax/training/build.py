@@ -1,0 +1,182 @@
+"""From a config to functions: the one place where names become functions.
+
+Training, evaluation and whatever compiles a config without running it all build through here, so
+that what is checked is what trains. Everything is validated before anything compiles.
+"""
+
+import inspect
+from typing import Any, NamedTuple
+
+import jax
+
+from contrastive_jax import losses, models, names, sharding, views
+from contrastive_jax.data import batches, probing, sources
+from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation import protocols
+from contrastive_jax.training import optimizers, state, step
+
+# Every config has these fields, and no others at the top.
+SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
+NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
+
+
+class Experiment(NamedTuple):
+    """A config made of functions and data.
+
+    Attributes:
+      mesh: the devices.
+      train: the `ProbingDataset` to train on.
+      test: the `ProbingDataset` held out.
+      model: a Linen module.
+      init_state: (seed_key) -> TrainState, not jitted.
+      train_step: (state, batch, seed_key) -> (state, metrics), not jitted.
+      embed_step: (variables, batch, split_key) -> dict, not jitted.
+      evaluate: (train embeddings, train labels, test embeddings, test labels) -> dict of floats.
+      seed_key: the key of the config's seed.
+      image_shape: (h, w, c) of what the model sees.
+    """
+
+    mesh: Any
+    train: Any
+    test: Any
+    model: Any
+    init_state: Any
+    train_step: Any
+    embed_step: Any
+    evaluate: Any
+    seed_key: Any
+    image_shape: Any
+
+
+def check_fields(config):
+    """Raises BadInput unless the config has exactly the top-level fields of every config."""
+    valid = {*SECTIONS, *NUMBERS}
+    for name in config:
+        if name not in valid:
+            raise BadInput(
+                f'config.{name} is not a field of a config, which has: '
+                f'{", ".join(sorted(valid))}.' + names.nearest(name, valid)
+            )
+    for name in (*SECTIONS, *NUMBERS):
+        if name not in config:
+            raise BadInput(f'config.{name} is missing.')
+    for name in NUMBERS:
+        least = 1 if name in ('num_steps', 'batch_size', 'log_every') else 0
+        if config[name] < least:
+            raise BadInput(f'config.{name} is {config[name]}; it must be at least {least}.')
+
+
+def options_of(section, *taken):
+    """The options of a section of the config: all but the fields in `taken`, as a plain dict."""
+    return {name: value for name, value in section.items() if name not in taken}
+
+
+def build(config, mesh=None):
+    """Everything a run needs, from a config.
+
+    Args:
+      config: a ConfigDict with the fields of `check_fields`.
+      mesh: the devices; all of them by default.
+
+    Returns:
+      An `Experiment`.
+
+    Raises:
+      BadInput: any name, option, size or path of the config that cannot be; the whole train step
+        is traced for shapes, so that no such error waits for the compiler.
+    """
+    check_fields(config)
+    mesh = mesh or sharding.data_mesh()
+    sharding.check_batch(config.batch_size, mesh)
+    view = bind_section(views, config.views, 'views')
+    module = bind_section(models, config.model, 'model')()
+    loss = bind_loss(config.loss)
+    optimizer = bind_section(
+        optimizers, config.optimizer, 'optimizer', supplied={'num_steps': config.num_steps}
+    )()
+    evaluate = bind_section(protocols, config.evaluation, 'evaluation')
+    make_dataset = bind_probing(config.data)
+    train, test = (
+        make_dataset(sources.open_source(config.data.source, split, config.data.data_dir))
+        for split in sources.SPLITS
+    )
+    batches.check_batch(train.source, config.batch_size)
+    image_shape = seen_shape(train)
+    experiment = Experiment(
+        mesh=mesh,
+        train=train,
+        test=test,
+        model=module,
+        init_state=lambda seed_key: state.init_state(module, optimizer, image_shape, seed_key),
+        train_step=step.make_train_step(
+            dataset=train, view=view, model=module, loss=loss, optimizer=optimizer
+        ),
+        embed_step=step.make_embed_step(dataset=train, model=module),
+        evaluate=evaluate,
+        seed_key=jax.random.key(config.seed),
+        image_shape=image_shape,
+    )
+    check_shapes(experiment, config.batch_size)
+    return experiment
+
+
+def bind_section(module, section, field, supplied=None):
+    """The function a section of the config names, with the section's options bound."""
+    if 'name' not in section:
+        raise BadInput(
+            f'config.{field}.name is missing; it is one of: {", ".join(module.__all__)}.'
+        )
+    function = names.pick(module, section.name, f'{field}.name')
+    bound = names.bind(function, options_of(section, 'name'), field, supplied=tuple(supplied or ()))
+    return lambda *args: bound(*args, **(supplied or {}))
+
+
+def bind_loss(section):
+    """The loss that `config.loss` names, as (z1, z2, key) -> (scalar, parts)."""
+    if 'name' not in section:
+        raise BadInput(f'config.loss.name is missing; it is one of: {", ".join(losses.__all__)}.')
+    function = names.pick(losses, section.name, 'loss.name')
+    draws = 'key' in inspect.signature(function).parameters
+    bound = names.bind(function, options_of(section, 'name'), 'loss', supplied=('key',))
+    if draws:
+        return lambda z1, z2, key: bound(z1, z2, key=key)
+    return lambda z1, z2, key: bound(z1, z2)
+
+
+def bind_probing(section):
+    """The probing dataset that `config.data` names, as (source) -> ProbingDataset."""
+    for name in ('source', 'data_dir', 'probing'):
+        if name not in section:
+            raise BadInput(f'config.data.{name} is missing.')
+    function = names.pick(probing, section.probing, 'data.probing')
+    return names.bind(function, options_of(section, 'source', 'data_dir', 'probing'), 'data')
+
+
+def batch_shapes(dataset, batch_size):
+    """The shapes and types of a batch of a dataset's source."""
+    return {
+        'image': jax.ShapeDtypeStruct((batch_size, *dataset.source.image_shape), 'uint8'),
+        'label': jax.ShapeDtypeStruct((batch_size,), 'int32'),
+        'id': jax.ShapeDtypeStruct((batch_size,), 'int32'),
+    }
+
+
+def seen_shape(dataset):
+    """(h, w, c) of what the model sees: the composed image with its appended channels."""
+    example = {
+        name: jax.ShapeDtypeStruct(value.shape[1:], value.dtype)
+        for name, value in batch_shapes(dataset, 1).items()
+    }
+    composed = jax.eval_shape(dataset.compose, jax.random.key(0), example)
+    height, width, channels = composed['image'].shape
+    return height, width, channels + composed['channels'].shape[0]
+
+
+def check_shapes(experiment, batch_size):
+    """Traces the train step without compiling it, so that a bad option is an early sentence."""
+    try:
+        train_state = jax.eval_shape(experiment.init_state, experiment.seed_key)
+        shapes = batch_shapes(experiment.train, batch_size)
+        jax.eval_shape(experiment.train_step, train_state, shapes, experiment.seed_key)
+    except (ValueError, TypeError) as error:
+        raise BadInput(f'The config does not make a train step: {error}') from error

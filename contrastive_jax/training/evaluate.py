@@ -1,0 +1,96 @@
+"""Evaluation of a train state: embed both splits, measure one factor."""
+
+import jax
+import numpy as np
+from ml_collections import ConfigDict
+
+from contrastive_jax import randomness, sharding
+from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation.embed import embed
+from contrastive_jax.training import build, state, workdir
+from contrastive_jax.training.checkpoints import Checkpoints
+
+
+class Evaluator:
+    """Measures the encoder of an experiment; compiled once, used at any state.
+
+    Args:
+      experiment: a `build.Experiment`.
+    """
+
+    def __init__(self, experiment):
+        self.experiment = experiment
+        whole = sharding.replicated(experiment.mesh)
+        rows = sharding.batch_sharding(experiment.mesh)
+        self._embed_step = jax.jit(
+            experiment.embed_step, in_shardings=(whole, rows, whole), out_shardings=whole
+        )
+
+    def embed(self, variables, split):
+        """The embeddings, projections, factors, labels and ids of a split; see `embed`."""
+        key = randomness.key_for(self.experiment.seed_key, randomness.SPLIT_ROLES[split])
+        source = getattr(self.experiment, split).source
+        return embed(self._embed_step, variables, source, key, self.experiment.mesh)
+
+    def __call__(self, variables, protocol, factor='label'):
+        """What a protocol reads of a factor from the features h.
+
+        Args:
+          variables: the model's, as `TrainState.variables`; read only.
+          protocol: see `evaluation.protocols`.
+          factor: one of the dataset's factors.
+
+        Returns:
+          dict of floats: the protocol's, and what the dataset measures of its draws.
+        """
+        train, test = (self.embed(variables, split) for split in ('train', 'test'))
+        results = protocol(
+            train['embeddings'],
+            train[f'factor_{factor}'],
+            test['embeddings'],
+            test[f'factor_{factor}'],
+        )
+        return {**results, **self.measure_data()}
+
+    def measure_data(self):
+        """What the probing dataset measures of the draws of its training examples."""
+        dataset = self.experiment.train
+        key = randomness.key_for(self.experiment.seed_key, randomness.Role.TRAIN_EXAMPLES)
+        ids = np.arange(len(dataset.source), dtype=np.int32)
+        return dataset.measure(randomness.keys_for_examples(key, ids))
+
+
+def evaluate_workdir(path, *, step=None, protocol=None, factor='label'):
+    """One measurement of a checkpoint.
+
+    Args:
+      path: the directory of a run.
+      step: of the checkpoint; the newest by default.
+      protocol: dict of `name` and options, as `config.evaluation`; the run's own by default.
+      factor: one of the dataset's factors.
+
+    Returns:
+      dict of floats, with the `step`.
+
+    Raises:
+      BadInput: no run, no checkpoint, or an unknown protocol or factor.
+    """
+    config = ConfigDict(workdir.read_config(path))
+    if protocol is not None:
+        config.evaluation = ConfigDict(protocol)
+    experiment = build.build(config)
+    if factor not in experiment.train.factors:
+        raise BadInput(
+            f'factor is {factor!r}; the factors of this data set are: '
+            f'{", ".join(experiment.train.factors)}.'
+        )
+    checkpoints = Checkpoints(path)
+    try:
+        if checkpoints.latest_step is None:
+            raise BadInput(f'workdir {path} has no checkpoint yet.')
+        restored = checkpoints.restore(state.state_shapes(experiment), step)
+    finally:
+        checkpoints.close()
+    with jax.set_mesh(experiment.mesh):
+        results = Evaluator(experiment)(restored.variables, experiment.evaluate, factor)
+    return {'step': int(restored.step), **results}

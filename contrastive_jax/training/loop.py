@@ -1,0 +1,243 @@
+"""The one training loop."""
+
+import math
+import sys
+import time
+from pathlib import Path
+
+import jax
+from tqdm import tqdm
+
+from contrastive_jax import sharding
+from contrastive_jax.data import batches
+from contrastive_jax.errors import RunFailed
+from contrastive_jax.training import workdir as workdirs
+from contrastive_jax.training.build import batch_shapes, build, check_fields
+from contrastive_jax.training.checkpoints import Checkpoints
+from contrastive_jax.training.evaluate import Evaluator
+from contrastive_jax.training.metrics_log import MetricsLog
+from contrastive_jax.training.state import state_shapes
+
+
+def train(config, workdir, overrides=None, quiet=False):
+    """Trains a config in a workdir, from where the workdir stands, and evaluates.
+
+    The same call continues an interrupted run to bit-identical parameters; a finished run is
+    only read.
+
+    Args:
+      config: a ConfigDict; `training.build.check_fields` lists its fields.
+      workdir: a directory for config.json, metrics.jsonl, checkpoints and TensorBoard events.
+      overrides: dict of dotted field to value, recorded beside the config.
+      quiet: leaves out the sentences and shows the progress bar alone.
+
+    Returns:
+      The final evaluation as a dict of floats, with its `step` and the `seconds` of this call.
+
+    Raises:
+      BadInput: a config or workdir that cannot be, before anything compiles.
+      RunFailed: a loss or gradient that is not finite; the last good checkpoint is kept.
+    """
+    started = time.monotonic()
+    say = silent if quiet else speak
+    check_fields(config)
+    if (Path(workdir) / workdirs.FILE).exists():
+        workdirs.claim(workdir, config, overrides or {})
+        if row := workdirs.final_row(workdir):
+            say(f'{workdir}: finished before, at step {row["step"]}; nothing to do.')
+            return row
+    experiment = build(config)
+    workdirs.claim(workdir, config, overrides or {})
+    checkpoints = Checkpoints(workdir)
+    try:
+        with jax.set_mesh(experiment.mesh):
+            run = Run(config, workdir, experiment, checkpoints, say)
+            return run.finish(started)
+    finally:
+        checkpoints.close()
+
+
+class Run:
+    """One run: its compiled steps, its state, its log.
+
+    Args:
+      config: a ConfigDict.
+      workdir: a claimed directory.
+      experiment: what `build` made of the config.
+      checkpoints: those of the workdir.
+      say: prints a sentence, or does not.
+    """
+
+    def __init__(self, config, workdir, experiment, checkpoints, say):
+        self.say = say
+        self.config = config
+        self.experiment = experiment
+        self.checkpoints = checkpoints
+        self.evaluator = Evaluator(experiment)
+        self.state = self.initial_or_restored_state(workdir)
+        self.step = int(self.state.step)
+        self.log = MetricsLog(workdir, self.step)
+        # Metrics of steps not yet looked at, still on the device: looking waits for the step.
+        self.pending = []
+
+    def jit_train_step(self):
+        """The train step with its shardings; it takes the state's memory for the next state."""
+        whole = sharding.replicated(self.experiment.mesh)
+        rows = sharding.batch_sharding(self.experiment.mesh)
+        return jax.jit(
+            self.experiment.train_step,
+            in_shardings=(whole, rows, whole),
+            out_shardings=(whole, whole),
+            donate_argnums=0,
+        )
+
+    def initial_or_restored_state(self, workdir):
+        """The state of the newest checkpoint, or the one before step 0."""
+        if self.checkpoints.latest_step is None:
+            whole = sharding.replicated(self.experiment.mesh)
+            return jax.jit(self.experiment.init_state, out_shardings=whole)(
+                self.experiment.seed_key
+            )
+        self.say(f'{workdir}: continues from step {self.checkpoints.latest_step}.')
+        return self.checkpoints.restore(state_shapes(self.experiment))
+
+    def finish(self, started):
+        """Trains the remaining steps, saves, evaluates; returns the final row."""
+        try:
+            self.report_data()
+            self.train_remaining_steps()
+            # The final row marks the run as finished: the final checkpoint must stand by then.
+            self.checkpoints.wait()
+            return self.evaluate(started)
+        finally:
+            self.log.close()
+
+    def report_data(self):
+        """Prints what the draws of the examples amount to."""
+        train, test = self.experiment.train, self.experiment.test
+        sizes = f'{len(train.source)} training and {len(test.source)} test examples'
+        measured = ', '.join(
+            f'{name} {value:.3g}' for name, value in self.evaluator.measure_data().items()
+        )
+        self.say(f'{train.source.name}: {sizes}' + (f'; {measured}' if measured else ''))
+
+    def train_remaining_steps(self):
+        """Steps until num_steps, logging, evaluating and saving at their intervals."""
+        config, last = self.config, self.config.num_steps
+        if self.step >= last:
+            return
+        train_step = self.compile_train_step()
+        feed = self.feed()
+        rate = Rate(self.step)
+        bar = tqdm(total=last, initial=self.step, unit='step', mininterval=1.0)
+        with bar:
+            while self.step < last:
+                batch = sharding.to_devices(next(feed), self.experiment.mesh)
+                self.state, metrics = train_step(self.state, batch, self.experiment.seed_key)
+                self.step += 1
+                self.pending.append(metrics)
+                bar.update(1)
+                at_end = self.step == last
+                if at_end or due(self.step, config.log_every):
+                    newest = self.check_finite()
+                    per_second = rate.since_last(self.step) * config.batch_size
+                    self.log.write(self.step, {'images_per_second': per_second, **newest})
+                    bar.set_postfix_str(f'{per_second:,.0f} images/s, loss {newest["loss"]:.3f}')
+                # Evaluated before it is saved: a run that continues from a checkpoint has the
+                # rows of every step up to it.
+                if due(self.step, config.evaluate_every) and not at_end:
+                    self.evaluate()
+                    rate.restart(self.step)
+                if at_end or due(self.step, config.checkpoint_every):
+                    self.check_finite()
+                    self.checkpoints.save(self.step, self.state)
+
+    def compile_train_step(self):
+        """The compiled train step; ahead of the loop, so that the rate is of training alone."""
+        started = time.monotonic()
+        shapes = batch_shapes(self.experiment.train, self.config.batch_size)
+        lowered = self.jit_train_step().lower(self.state, shapes, self.experiment.seed_key)
+        compiled = lowered.compile()
+        seconds, devices = time.monotonic() - started, self.experiment.mesh.size
+        self.say(f'compiled in {seconds:.1f} s for {devices} device(s)')
+        return compiled
+
+    def feed(self):
+        """The share of this host of the batches from the current step on."""
+        order = batches.train_batches(
+            self.experiment.train.source,
+            seed=self.config.seed,
+            batch_size=self.config.batch_size,
+            host=jax.process_index(),
+            num_hosts=jax.process_count(),
+        )
+        return batches.iterate(order, self.step)
+
+    def check_finite(self):
+        """The newest metrics, after making sure that no step since the last look went wrong."""
+        fetched = jax.device_get(self.pending)
+        first = self.step - len(fetched) + 1
+        self.pending = self.pending[-1:]
+        for step, metrics in enumerate(fetched, first):
+            for name in ('loss', 'gradient_norm'):
+                if not math.isfinite(metrics[name]):
+                    self.fail(step, name, metrics[name])
+        return fetched[-1]
+
+    def fail(self, step, name, value):
+        """Stops the run, naming the first bad step and the last good checkpoint."""
+        kept = self.checkpoints.latest_step
+        raise RunFailed(
+            f'The {name} is {value} at step {step}. '
+            + ('No checkpoint was made before.' if kept is None else f'Step {kept} is kept.')
+        )
+
+    def evaluate(self, run_started=None):
+        """Embeds both splits, measures, logs one row and returns it.
+
+        Args:
+          run_started: when the run began, for the final row, which says how long it took.
+        """
+        started = time.monotonic()
+        results = self.evaluator(self.state.variables, self.experiment.evaluate)
+        if run_started is not None:
+            results['seconds'] = time.monotonic() - run_started
+        self.log.write(self.step, results)
+        self.say(
+            f'step {self.step}: test accuracy {results["test_accuracy"]:.3f} '
+            f'[{results["test_accuracy_low"]:.3f}, {results["test_accuracy_high"]:.3f}] '
+            f'({time.monotonic() - started:.1f} s)'
+        )
+        return {'step': self.step, **results}
+
+
+class Rate:
+    """Steps a second between two looks at it."""
+
+    def __init__(self, step):
+        self.restart(step)
+
+    def restart(self, step):
+        """Counts from now: the time since the last look was spent on something else."""
+        self._time, self._step = time.monotonic(), step
+
+    def since_last(self, step):
+        """Steps a second since the last look."""
+        per_second = (step - self._step) / (time.monotonic() - self._time)
+        self.restart(step)
+        return per_second
+
+
+def due(step, every):
+    """Whether something done every so many steps is due; never when `every` is 0."""
+    return every > 0 and step % every == 0
+
+
+def speak(sentence):
+    """Prints one line without tearing the progress bar."""
+    tqdm.write(sentence, file=sys.stdout)
+    sys.stdout.flush()
+
+
+def silent(sentence):
+    """Prints nothing."""

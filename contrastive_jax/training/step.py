@@ -1,0 +1,89 @@
+"""The train step: two views, one forward pass, one loss, one update; and its evaluation twin."""
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from contrastive_jax.randomness import Role, key_for, keys_for_examples
+
+
+def make_train_step(*, dataset, view, model, loss, optimizer):
+    """The function that trains.
+
+    Args:
+      dataset: a `ProbingDataset`.
+      view: (key, image) -> image.
+      model: a Linen module, (images, train) -> (h, z).
+      loss: (z1, z2) -> (scalar, parts), perhaps with a keyword `key`.
+      optimizer: an optax transformation.
+
+    Returns:
+      (state, batch, seed_key) -> (state, metrics): pure, to be jitted with shardings. `metrics`
+      are scalars: `loss`, `gradient_norm`, and the loss's parts.
+    """
+
+    def train_step(state, batch, seed_key):
+        examples = compose(dataset, batch, key_for(seed_key, Role.TRAIN_EXAMPLES))
+
+        def view_of(role):
+            keys = jax.random.split(key_for(seed_key, role, state.step), len(batch['id']))
+            images = jax.vmap(view)(keys, examples['image'])
+            return append_channels(images, examples['channels'])
+
+        # Both views go through the network in one pass, so that the batch norm cannot tell them
+        # apart. The rows of a pair lie beside each other: on several devices no image moves.
+        pairs = jnp.stack([view_of(Role.FIRST_VIEW), view_of(Role.SECOND_VIEW)], axis=1)
+        images = pairs.reshape(-1, *pairs.shape[2:])
+
+        def objective(params):
+            variables = {'params': params, 'batch_stats': state.batch_stats}
+            (_, z), updated = model.apply(variables, images, train=True, mutable=['batch_stats'])
+            z = z.reshape(-1, 2, z.shape[-1])
+            value, parts = loss(z[:, 0], z[:, 1], key_for(seed_key, Role.LOSS, state.step))
+            return value, (parts, updated.get('batch_stats', {}))
+
+        gradient_of = jax.value_and_grad(objective, has_aux=True)
+        (value, (parts, batch_stats)), gradient = gradient_of(state.params)
+        updates, opt_state = optimizer.update(gradient, state.opt_state, state.params)
+        params = optax.apply_updates(state.params, updates)
+        metrics = {'loss': value, 'gradient_norm': optax.global_norm(gradient), **parts}
+        return state._replace(
+            step=state.step + 1, params=params, batch_stats=batch_stats, opt_state=opt_state
+        ), metrics
+
+    return train_step
+
+
+def make_embed_step(*, dataset, model):
+    """The function that embeds, in inference mode and with the identity view.
+
+    Args:
+      dataset: a `ProbingDataset`; of either split, since only the source differs.
+      model: a Linen module, (images, train) -> (h, z).
+
+    Returns:
+      (variables, batch, split_key) -> dict of `embeddings` h, `projections` z, and `factor_<name>`
+      for each factor, all [b, ...]; `split_key` is the seed's key for the role of the split.
+    """
+
+    def embed_step(variables, batch, split_key):
+        examples = compose(dataset, batch, split_key)
+        images = append_channels(examples['image'], examples['channels'])
+        h, z = model.apply(variables, images, train=False)
+        factors = {f'factor_{name}': examples[name] for name in dataset.factors}
+        return {'embeddings': h, 'projections': z, **factors}
+
+    return embed_step
+
+
+def compose(dataset, batch, split_key):
+    """The composed examples of a batch, each a function of seed, split and id."""
+    examples = {name: batch[name] for name in ('image', 'label', 'id')}
+    return jax.vmap(dataset.compose)(keys_for_examples(split_key, batch['id']), examples)
+
+
+def append_channels(images, channels):
+    """Images [n, h, w, c] with each of channels [n, k] as a constant channel behind them."""
+    shape = (*images.shape[:3], channels.shape[-1])
+    constant = jnp.broadcast_to(channels[:, None, None, :], shape)
+    return jnp.concatenate([images, constant], axis=-1)

@@ -1,0 +1,124 @@
+"""Sweeps: a config run at several points, with one table and one figure."""
+
+import itertools
+from pathlib import Path
+
+from contrastive_jax import names, reporting
+from contrastive_jax.errors import BadInput, RunFailed
+from contrastive_jax.training import loop
+from contrastive_jax.training import workdir as workdirs
+from contrastive_jax.training.build import build
+
+
+def points(own, axes, seeds):
+    """The points of a sweep as a list of {dotted field: value}.
+
+    Args:
+      own: the config's own points; used when no axis is given.
+      axes: dict of dotted field to values, whose product replaces the config's points.
+      seeds: values of `seed` for every point, or None to keep what the points say.
+
+    Returns:
+      A list of points, the seed varying slowest, so that a first picture is there early.
+
+    Raises:
+      BadInput: nothing to sweep.
+    """
+    if axes:
+        own = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    if seeds is not None:
+        unique = []
+        for point in own or [{}]:
+            rest = {name: value for name, value in point.items() if name != 'seed'}
+            if rest not in unique:
+                unique.append(rest)
+        own = [{**point, 'seed': seed} for seed in seeds for point in unique]
+    if not own:
+        raise BadInput('The config has no sweep(): give --axis field=value,value or --seeds=0,1.')
+    return own
+
+
+def config_at(config, point):
+    """A copy of a config with a point's values.
+
+    Raises:
+      BadInput: a field that the config lacks, or a value of another type.
+    """
+    changed = config.copy_and_resolve_references()
+    changed.lock()
+    for name, value in point.items():
+        names.check_field(config, name)
+        try:
+            changed.update_from_flattened_dict({name: value})
+        except (TypeError, ValueError) as error:
+            reason = ' '.join(str(error).strip('"').split())
+            raise BadInput(f'config.{name} cannot be {value!r}: {reason}') from error
+    return changed
+
+
+def run(config, points, root, figure, overrides=None):
+    """Runs every point in a directory of its own, then writes results.csv and figure.png.
+
+    Finished points are read, the interrupted one is continued. All points are checked, and their
+    directories claimed, before the first one trains.
+
+    Args:
+      config: a ConfigDict.
+      points: list of {dotted field: value}.
+      root: the directory of the sweep.
+      figure: see `reporting.draw_sweep`; {} for accuracy against the first axis.
+      overrides: what the user changed for all points, recorded beside each config.
+
+    Returns:
+      The points that failed, as a list of directory names.
+
+    Raises:
+      BadInput: a point that cannot be, or a directory that holds another run.
+    """
+    axes = list(points[0])
+    runs = {}
+    for point in points:
+        name = ','.join(f'{field}={value}' for field, value in point.items()) or 'only'
+        runs[name] = (point, config_at(config, point))
+    for name, (point, at_point) in runs.items():
+        if point.get('seed', config.seed) == points[0].get('seed', config.seed):
+            build(at_point)
+        workdirs.claim(Path(root) / name, at_point, {**(overrides or {}), **point})
+    rows, failed = [], []
+    print(f'{len(runs)} runs in {root}\n{reporting.table_header(axes)}', flush=True)
+    for name, (point, at_point) in runs.items():
+        workdir = Path(root) / name
+        try:
+            final = loop.train(at_point, workdir, {**(overrides or {}), **point}, quiet=True)
+        except RunFailed as error:
+            failed.append(name)
+            print(f'{name} failed: {error}', flush=True)
+            continue
+        rows.append(row_of(final, point, at_point, workdir))
+        print(reporting.table_row(rows[-1], axes), flush=True)
+        reporting.write_csv(Path(root) / 'results.csv', rows, axes)
+    if rows:
+        drawn = Path(root) / 'figure.png'
+        reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure))
+        print(f'wrote {Path(root) / "results.csv"} and {drawn}', flush=True)
+    return failed
+
+
+def row_of(final, point, config, workdir):
+    """A finished run as a row of results.csv."""
+    metrics = {name: value for name, value in final.items() if name != 'step'}
+    return {
+        'seed': config.seed,
+        **point,
+        **metrics,
+        'steps': final['step'],
+        'workdir': str(workdir),
+    }
+
+
+def figure_for(axes, figure):
+    """The config's figure when it fits the axes, or accuracy against the first axis."""
+    if figure and figure['x'] in axes:
+        return figure
+    x = next((axis for axis in axes if axis != 'seed'), 'seed')
+    return {'x': x, 'y': 'test_accuracy', 'chance': figure.get('chance')}

@@ -1,0 +1,125 @@
+"""A run's directory: its config is written before step 0 and must agree ever after."""
+
+import importlib.metadata
+import json
+import platform
+import subprocess
+from pathlib import Path
+
+from contrastive_jax.errors import BadInput
+from contrastive_jax.training import metrics_log
+
+FILE = 'config.json'
+PACKAGES = ('jax', 'jaxlib', 'flax', 'optax', 'orbax-checkpoint', 'grain', 'numpy', 'scikit-learn')
+
+
+def claim(workdir, config, overrides):
+    """Makes the directory if need be and writes, or checks, its config.json.
+
+    Args:
+      workdir: a path.
+      config: a ConfigDict.
+      overrides: dict of dotted field to value: what differs from the config file.
+
+    Raises:
+      BadInput: the directory cannot be written, holds the run of another config (the differing
+        fields are named), or holds something that is no run.
+    """
+    path = Path(workdir) / FILE
+    ours = plain(config)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            check_same(path, ours)
+            return
+        if any(path.parent.iterdir()):
+            raise BadInput(
+                f'workdir {workdir} holds files but no {FILE}: it is not the directory of a run. '
+                'Choose another.'
+            )
+        record = {
+            'config': ours,
+            'overrides': plain(overrides),
+            'commit': commit(),
+            'versions': versions(),
+        }
+        beside = path.with_suffix('.part')
+        beside.write_text(json.dumps(record, indent=2) + '\n', encoding='utf-8')
+        beside.replace(path)
+    except OSError as error:
+        raise BadInput(f'workdir {workdir} cannot be written: {error}.') from error
+
+
+def check_same(path, ours):
+    """Raises BadInput, naming the differing fields, unless the file holds the same config."""
+    theirs = read_config(path.parent)
+    before, now = flat(theirs), flat(ours)
+    differing = [
+        f'config.{name}: {before.get(name, "absent")!r} there, {now.get(name, "absent")!r} here'
+        for name in sorted({*before, *now})
+        if before.get(name, 'absent') != now.get(name, 'absent')
+    ]
+    if differing:
+        raise BadInput(
+            f'workdir {path.parent} holds the run of another config ({"; ".join(differing)}). '
+            'Choose another workdir, or delete that one.'
+        )
+
+
+def read_config(workdir):
+    """The config of a workdir as a plain dict."""
+    path = Path(workdir) / FILE
+    try:
+        return json.loads(path.read_text(encoding='utf-8'))['config']
+    except FileNotFoundError as error:
+        raise BadInput(f'workdir {workdir} is not the directory of a run: no {FILE}.') from error
+    except (json.JSONDecodeError, KeyError, TypeError, OSError) as error:
+        raise BadInput(f'{path} cannot be read as the config of a run: {error!r}.') from error
+
+
+def final_row(workdir):
+    """The evaluation row of a finished run as a dict, or None while it is not finished."""
+    if not (Path(workdir) / FILE).exists():
+        return None
+    num_steps = read_config(workdir)['num_steps']
+    for row in reversed(metrics_log.read(workdir)):
+        if row['step'] == num_steps and 'test_accuracy' in row:
+            return row
+    return None
+
+
+def plain(config):
+    """A config as what JSON would give back: tuples become lists."""
+    return json.loads(json.dumps(config.to_dict() if hasattr(config, 'to_dict') else config))
+
+
+def flat(tree, prefix=''):
+    """A nested dict as one of dotted names."""
+    found = {}
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            found |= flat(value, f'{prefix}{name}.')
+        else:
+            found[prefix + name] = value
+    return found
+
+
+def commit():
+    """The commit of the code that runs, with '-dirty' when it has changes; None outside git."""
+    here = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ['git', 'describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'],
+            cwd=here, capture_output=True, text=True, timeout=10, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip()
+
+
+def versions():
+    """The versions of Python and of what computes."""
+    found = {'python': platform.python_version()}
+    for package in PACKAGES:
+        found[package] = importlib.metadata.version(package)
+    return found

@@ -1,0 +1,93 @@
+"""How every command runs: flags in, one clear sentence on bad input, an exit code out.
+
+0: done, already finished, or help. 1: a run or a check failed. 2: bad input, flags included.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from absl import flags
+
+from contrastive_jax import names
+from contrastive_jax.errors import BadInput, RunFailed
+from experiments import config_files
+
+DONE, FAILED, BAD_INPUT = 0, 1, 2
+HELP = {'--help', '-help', '-h', '--helpshort', '--helpfull'}
+
+
+def run(main):
+    """Parses the flags, calls `main()`, and exits.
+
+    Args:
+      main: a function without arguments that returns an exit code or None for 0.
+    """
+    sys.exit(exit_code(main, sys.argv))
+
+
+def exit_code(main, argv):
+    """What `run` exits with; `main` is not called when the flags are wrong or ask for help."""
+    if HELP & set(argv[1:]):
+        print(sys.modules['__main__'].__doc__ or '')
+        print(flags.FLAGS.main_module_help())
+        return DONE
+    try:
+        check_config_flags(argv[1:])
+        leftover = flags.FLAGS(argv)[1:]
+        if leftover:
+            raise BadInput(f'{leftover[0]!r} is not a flag; flags look like --name=value.')
+    except Exception as error:  # a config file is Python of the user's: it may raise anything
+        return complain(describe(error))
+    keep_compiled_programs()
+    try:
+        return main() or DONE
+    except BadInput as error:
+        return complain(str(error))
+    except RunFailed as error:
+        print(f'failed: {error}', file=sys.stderr)
+        return FAILED
+
+
+def check_config_flags(arguments):
+    """Raises BadInput for a config file that is not there or a field that it lacks.
+
+    absl and ml_collections notice both, but name neither the choices nor the nearest one.
+    """
+    given = [argument.lstrip('-').split('=', 1) for argument in arguments]
+    paths = [value[0] for name, *value in given if name == 'config' and value]
+    if not paths:
+        return
+    path, _, argument = paths[-1].partition(':')
+    if not Path(path).is_file():
+        raise BadInput(f'--config is {path!r}: there is no such file.')
+    fields = [name.removeprefix('config.') for name, *_ in given if name.startswith('config.')]
+    if fields:
+        config = config_files.load(path).get_config(*([argument] if argument else []))
+        for field in fields:
+            names.check_field(config, field)
+
+
+def complain(sentence):
+    """Prints what is wrong with the input; returns the exit code for it."""
+    print(f'error: {sentence}', file=sys.stderr)
+    return BAD_INPUT
+
+
+def describe(error):
+    """One sentence for an error from parsing flags or loading a config file."""
+    if isinstance(error, BadInput):
+        return str(error)
+    # ml_collections puts the whole traceback into the message; its last line says it.
+    sentence = str(error).strip().splitlines()[-1] if str(error).strip() else ''
+    return sentence if isinstance(error, flags.Error) else f'{type(error).__name__}: {sentence}'
+
+
+def keep_compiled_programs():
+    """Keeps compiled programs on disk, so that a second run of a config starts at once."""
+    if 'JAX_COMPILATION_CACHE_DIR' not in os.environ:
+        import jax  # not above: --help must answer at once
+
+        home = os.environ.get('CONTRASTIVE_JAX_CACHE')
+        directory = Path(home) if home else Path.home() / '.cache' / 'contrastive_jax'
+        jax.config.update('jax_compilation_cache_dir', str(directory / 'programs'))

@@ -1,0 +1,77 @@
+"""Config files: the module behind --config, and values for its fields given as text."""
+
+import ast
+import importlib.util
+
+from absl import flags
+from ml_collections import config_flags
+
+from contrastive_jax.errors import BadInput
+
+
+def define():
+    """Defines --config and --workdir, both required; returns their holders."""
+    config = config_flags.DEFINE_config_file('config', None, 'The config file to run.')
+    workdir = flags.DEFINE_string('workdir', None, 'The directory that keeps what is written.')
+    flags.mark_flags_as_required(['config', 'workdir'])
+    return config, workdir
+
+
+def overrides():
+    """What the flags changed in the config file, as {dotted field: value}."""
+    return config_flags.get_override_values(flags.FLAGS['config'])
+
+
+def module_of_config():
+    """The module of the config file, for its sweep() and figure()."""
+    return load(config_flags.get_config_filename(flags.FLAGS['config']).split(':')[0])
+
+
+def load(path):
+    """The module of a Python file."""
+    spec = importlib.util.spec_from_file_location('config_file', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def parse_axis(text):
+    """'data.num_bits=0,4,8' as ('data.num_bits', [0, 4, 8]).
+
+    Raises:
+      BadInput: no '=' or no value.
+    """
+    field, equals, values = text.partition('=')
+    field = field.strip().removeprefix('config.')
+    if not equals or not field or not values.strip():
+        raise BadInput(f'--axis is {text!r}; it looks like data.num_bits=0,4,8.')
+    return field, parse_values(values)
+
+
+def parse_call(text):
+    """'knn,k=1' as {'name': 'knn', 'k': 1}: a name and its options."""
+    name, *options = text.split(',')
+    found = {'name': name.strip()}
+    for option in options:
+        field, equals, value = option.partition('=')
+        if not equals:
+            raise BadInput(f'{text!r} should look like name,option=value,option=value.')
+        found[field.strip()] = parse_value(value.strip())
+    return found
+
+
+def parse_values(text):
+    """Comma-separated Python values; what is no Python value is text."""
+    try:
+        found = ast.literal_eval(text.strip().rstrip(',') + ',')
+        return list(found)
+    except (ValueError, SyntaxError):
+        return [parse_value(piece.strip()) for piece in text.split(',')]
+
+
+def parse_value(text):
+    """A Python value, or the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {'true': True, 'false': False}.get(text, text)

@@ -1,0 +1,32 @@
+"""One measurement of a trained encoder.
+
+python -m experiments.evaluate --workdir=runs/one
+python -m experiments.evaluate --workdir=runs/one --metric=knn,k=20 --factor=code --step=100
+"""
+
+from absl import flags
+
+from experiments import cli, config_files
+
+WORKDIR = flags.DEFINE_string('workdir', None, 'The directory of a run.', required=True)
+METRIC = flags.DEFINE_string(
+    'metric', '', "linear_probe or knn, with options: 'knn,k=1'. Empty: the run's own."
+)
+FACTOR = flags.DEFINE_string('factor', 'label', 'Which factor of the data to read.')
+STEP = flags.DEFINE_integer('step', None, 'Of the checkpoint; empty: the newest.')
+
+
+def main():
+    """Flags to one library call."""
+    from contrastive_jax.training.evaluate import evaluate_workdir  # --help answers at once
+
+    protocol = config_files.parse_call(METRIC.value) if METRIC.value else None
+    results = evaluate_workdir(
+        WORKDIR.value, step=STEP.value, protocol=protocol, factor=FACTOR.value
+    )
+    for name, value in results.items():
+        print(f'{name:>20} {value:.6g}')
+
+
+if __name__ == '__main__':
+    cli.run(main)
