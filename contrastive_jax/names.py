@@ -84,9 +84,7 @@ def check_field(config, dotted):
     for name in dotted.split('.'):
         fields = list(at) if hasattr(at, 'keys') else []
         if name not in fields:
-            shown = (
-                f'its fields are: {", ".join(sorted(fields))}' if fields else 'it is a plain value'
-            )
+            shown = f'its fields are: {", ".join(sorted(fields))}' if fields else 'it is a value'
             raise BadInput(
                 f'config.{dotted} does not exist: {walked} has no {name!r}; {shown}.'
                 + nearest(name, fields)

@@ -45,22 +45,21 @@ def table_row(row, axes):
 
 
 def average_over_seeds(rows, axes, metric):
-    """Mean and spread of a metric over seeds, for each point of the other axes.
+    """Mean and spread of a metric over the rows of each point of the axes.
 
     Args:
       rows: dicts with the axes, `seed` and the metric.
-      axes: names of the swept fields; `seed` among them is ignored.
+      axes: names of the fields to keep apart.
       metric: name of a number in the rows.
 
     Returns:
       A list of dicts: the axes, `mean`, `least`, `greatest`, `seeds`; in the order of the rows.
     """
-    names = [axis for axis in axes if axis != 'seed']
     groups = {}
     for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row[metric])
+        groups.setdefault(tuple(row[name] for name in axes), []).append(row[metric])
     return [
-        dict(zip(names, point, strict=True))
+        dict(zip(axes, point, strict=True))
         | {
             'mean': float(np.mean(values)),
             'least': min(values),
@@ -89,7 +88,7 @@ def draw_sweep(path, rows, axes, figure):
     x, y = figure['x'], figure['y']
     others = [axis for axis in axes if axis not in ('seed', x)]
     lines = {}
-    for point in average_over_seeds(rows, axes, y):
+    for point in average_over_seeds(rows, [x, *others], y):
         lines.setdefault(tuple(point[name] for name in others), []).append(point)
     drawing, plot = plt.subplots(figsize=(7, 4.5), layout='constrained')
     for point, line in lines.items():

@@ -32,8 +32,8 @@ def load_or_make(name, fingerprint, make):
     try:
         with np.load(path) as kept:
             return dict(kept)
-    except FileNotFoundError:
-        pass
+    except OSError:
+        pass  # not there, or not readable: then writing it says why
     except Exception as error:  # np.load raises many kinds on a damaged file
         warnings.warn(f'{path} is damaged ({error}) and is made again.', stacklevel=2)
     arrays = make()

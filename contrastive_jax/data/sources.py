@@ -140,9 +140,8 @@ def _tfds(dataset, split, data_dir):
         builder = tfds.builder(dataset, data_dir=directory)
         prepared = builder.data_path.exists() and split in builder.info.splits
     except (tfds.core.DatasetNotFoundError, ValueError, OSError) as error:
-        raise BadInput(
-            _how_to_prepare(dataset, data_dir, f'TFDS says: {str(error).splitlines()[0]}')
-        ) from error
+        reason = f'TFDS says: {str(error).splitlines()[0]}'
+        raise BadInput(_how_to_prepare(dataset, data_dir, reason)) from error
     if not prepared:
         raise BadInput(
             _how_to_prepare(dataset, data_dir, f'expected {builder.data_path} with a {split} split')

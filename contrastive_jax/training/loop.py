@@ -202,13 +202,13 @@ class Run:
         results = self.evaluator(self.state.variables, self.experiment.evaluate)
         if run_started is not None:
             results['seconds'] = time.monotonic() - run_started
-        self.log.write(self.step, results)
+        row = self.log.write(self.step, results)
         self.say(
             f'step {self.step}: test accuracy {results["test_accuracy"]:.3f} '
             f'[{results["test_accuracy_low"]:.3f}, {results["test_accuracy_high"]:.3f}] '
             f'({time.monotonic() - started:.1f} s)'
         )
-        return {'step': self.step, **results}
+        return row
 
 
 class Rate:

@@ -40,12 +40,13 @@ class MetricsLog:
         self._events = SummaryWriter(str(Path(workdir) / 'tensorboard'), purge_step=step + 1)
 
     def write(self, step, values):
-        """One row of floats, flushed at once."""
+        """Writes one row of floats, flushed at once, and returns it as `read` gives it back."""
         row = {'step': step, **{name: round_for_log(value) for name, value in values.items()}}
         self._file.write(json.dumps(row) + '\n')
         self._file.flush()
         for name, value in values.items():
             self._events.add_scalar(name, float(value), step)
+        return row
 
     def close(self):
         """Flushes and closes both files."""

@@ -46,7 +46,7 @@ def make_train_step(*, dataset, view, model, loss, optimizer):
         (value, (parts, batch_stats)), gradient = gradient_of(state.params)
         updates, opt_state = optimizer.update(gradient, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
-        metrics = {'loss': value, 'gradient_norm': optax.global_norm(gradient), **parts}
+        metrics = {'loss': value, 'gradient_norm': optax.tree.norm(gradient), **parts}
         return state._replace(
             step=state.step + 1, params=params, batch_stats=batch_stats, opt_state=opt_state
         ), metrics

@@ -1,0 +1,100 @@
+"""Every config builds, every name in it is bound, every point of its sweep applies."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from contrastive_jax.errors import BadInput
+from contrastive_jax.training import sweeps
+from contrastive_jax.training.build import build
+
+ROOT = Path(__file__).parent.parent
+CONFIGS = sorted(
+    path.relative_to(ROOT)
+    for path in (ROOT / 'configs').glob('*/*.py')
+    if path.name != '__init__.py'
+)
+
+
+def module_of(path):
+    return importlib.import_module('.'.join(path.with_suffix('').parts))
+
+
+@pytest.mark.parametrize('path', CONFIGS, ids=str)
+@pytest.mark.parametrize('argument', ['', 'smoke'])
+def test_config_builds(path, argument):
+    build(module_of(path).get_config(argument))
+
+
+@pytest.mark.parametrize('path', CONFIGS, ids=str)
+def test_every_point_of_the_sweep_applies(path):
+    module = module_of(path)
+    config = module.get_config()
+    points = module.sweep()
+    assert points
+    for point in points:
+        at_point = sweeps.config_at(config, point)
+        assert all(at_point[name.split('.')[0]] is not None for name in point)
+    assert len({str(point) for point in points}) == len(points)
+
+
+@pytest.mark.parametrize('path', CONFIGS, ids=str)
+def test_the_docstring_gives_command_expectation_and_time(path):
+    text = module_of(path).__doc__
+    for word in ('python -m experiments.', 'Expected', 'Time'):
+        assert word in text
+
+
+@pytest.mark.parametrize('path', CONFIGS, ids=str)
+def test_an_unknown_argument_names_the_choices(path):
+    with pytest.raises(ValueError, match='smoke'):
+        module_of(path).get_config('no_such_argument')
+
+
+CONFIG = 'configs/chen2021/randbit_digits.py'
+
+
+@pytest.mark.parametrize(
+    ('field', 'value', 'sentence'),
+    [
+        ('loss.name', 'nt_xnt', "config.loss.name is 'nt_xnt'.*Did you mean 'nt_xent'"),
+        ('model.name', 'resnet', "config.model.name is 'resnet', not one of"),
+        ('views.name', 'crop', "config.views.name is 'crop', not one of"),
+        ('data.probing', 'bits', "config.data.probing is 'bits', not one of"),
+        ('data.source', 'mnist', "config.data.source is 'mnist', not one of"),
+        ('optimizer.name', 'sgd', "config.optimizer.name is 'sgd', not one of"),
+        ('optimizer.schedule', 'step', "config.optimizer.schedule is 'step', not one of"),
+        ('optimizer.learning_rate', 0.0, 'config.optimizer.learning_rate is 0.0'),
+        ('evaluation.name', 'probe', "config.evaluation.name is 'probe', not one of"),
+        ('loss.temperature', -0.1, 'temperature'),
+        ('views.method', 'nearest', 'method'),
+        ('data.num_bits', 31, 'config.data.num_bits is 31'),
+        ('batch_size', 6, 'config.batch_size is 6, which 4 devices do not divide'),
+        ('batch_size', 8000, 'config.batch_size is 8000'),
+        ('num_steps', 0, 'config.num_steps is 0'),
+    ],
+)
+def test_bad_values_are_one_sentence_before_anything_compiles(field, value, sentence):
+    module = module_of(Path(CONFIG))
+    config = sweeps.config_at(module.get_config('smoke'), {field: value})
+    with pytest.raises(BadInput, match=sentence):
+        build(config)
+
+
+def test_an_unknown_option_of_a_loss_names_the_options():
+    config = module_of(Path(CONFIG)).get_config('smoke')
+    config.loss = {'name': 'nt_xent', 'temprature': 0.1}
+    with pytest.raises(BadInput, match=r"config.loss.temprature.*Did you mean 'temperature'"):
+        build(config)
+
+
+def test_an_unknown_or_missing_section_is_named():
+    config = module_of(Path(CONFIG)).get_config('smoke')
+    config.optimiser = config.optimizer
+    with pytest.raises(BadInput, match=r"config.optimiser .*Did you mean 'optimizer'"):
+        build(config)
+    del config.optimiser
+    del config.loss
+    with pytest.raises(BadInput, match='config.loss is missing'):
+        build(config)

@@ -1,0 +1,162 @@
+"""The commands as a user runs them: real processes, exit codes, and a killed run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contrastive_jax.training import metrics_log
+
+ROOT = Path(__file__).parents[2]
+CONFIG = 'configs/chen2021/randbit_digits.py:smoke'
+
+
+def command(module, *flags):
+    return [sys.executable, '-m', f'experiments.{module}', *flags]
+
+
+def environment():
+    # As a user has it: no strict modes and no simulated devices from this process.
+    return {name: value for name, value in os.environ.items() if name != 'XLA_FLAGS'}
+
+
+def run(module, *flags):
+    return subprocess.run(
+        command(module, *flags), cwd=ROOT, env=environment(), capture_output=True, text=True,
+        check=False, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize('module', ['train', 'sweep', 'evaluate'])
+def test_help_exits_with_0_and_shows_the_command(module):
+    done = run(module, '--help')
+    assert done.returncode == 0
+    assert f'python -m experiments.{module}' in done.stdout
+    assert '--workdir' in done.stdout
+
+
+@pytest.mark.parametrize(
+    ('flags', 'sentence'),
+    [
+        (['--config.loss.temprature=1'], "Did you mean 'temperature'"),
+        (['--config.num_steps=abc'], '--config.num_steps=abc: invalid literal'),
+        (['--config.nothing=1'], "config has no 'nothing'"),
+        (['--wrkdir=x'], "Unknown command line flag 'wrkdir'"),
+        (['stray'], "'stray' is not a flag"),
+        (['--config=configs/none.py'], "--config is 'configs/none.py': there is no such file"),
+        ([f'--config={CONFIG}x'], "the config's argument is 'smokex'"),
+        (['--config.batch_size=8000'], 'config.batch_size is 8000'),
+    ],
+)
+def test_bad_flags_exit_with_2_and_one_sentence(tmp_path, flags, sentence):
+    done = run('train', f'--config={CONFIG}', f'--workdir={tmp_path / "run"}', *flags)
+    assert done.returncode == 2, done.stderr
+    assert sentence in done.stderr
+    assert 'Traceback' not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / 'run').exists()
+
+
+def test_a_missing_flag_exits_with_2():
+    done = run('train', f'--config={CONFIG}')
+    assert done.returncode == 2
+    assert '--workdir' in done.stderr
+
+
+def test_train_then_evaluate_then_train_again(tmp_path):
+    flags = [f'--config={CONFIG}', f'--workdir={tmp_path}', '--config.data.num_bits=2']
+    done = run('train', *flags)
+    assert done.returncode == 0, done.stderr
+    assert 'test accuracy' in done.stdout
+    assert json.loads((tmp_path / 'config.json').read_text())['overrides'] == {'data.num_bits': 2}
+    measured = run('evaluate', f'--workdir={tmp_path}', '--metric=knn,k=1', '--factor=code')
+    assert measured.returncode == 0, measured.stderr
+    assert 'test_accuracy' in measured.stdout
+    again = run('train', *flags)
+    assert again.returncode == 0
+    assert 'finished before' in again.stdout
+    other = run('train', *flags, '--config.seed=4')
+    assert other.returncode == 2
+    assert 'config.seed: 0 there, 4 here' in other.stderr
+    wrong = run('evaluate', f'--workdir={tmp_path}', '--factor=colour')
+    assert wrong.returncode == 2
+    assert 'label, code' in wrong.stderr
+
+
+def test_a_sweep_from_flags(tmp_path):
+    done = run(
+        'sweep', f'--config={CONFIG}', f'--workdir={tmp_path}', '--axis', 'data.num_bits=0,2',
+        '--seeds=3',
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / 'results.csv').read_text().count('\n') == 3
+    assert (tmp_path / 'figure.png').exists()
+
+
+def test_a_run_that_fails_exits_with_1(tmp_path):
+    done = run(
+        'train', f'--config={CONFIG}', f'--workdir={tmp_path}', '--config.num_steps=20',
+        '--config.optimizer.learning_rate=1e38',
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert 'at step' in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
+def last_step(workdir):
+    rows = metrics_log.read(workdir)
+    return rows[-1]['step'] if rows else 0
+
+
+def arrays_of(workdir):
+    """The final parameters of a run, from the files of its checkpoint."""
+    import orbax.checkpoint as ocp
+
+    newest = max((workdir / 'checkpoints').iterdir(), key=lambda path: int(path.name))
+    return ocp.StandardCheckpointer().restore(newest / 'default')
+
+
+LONG = ['--config.num_steps=600', '--config.checkpoint_every=40', '--config.log_every=5',
+        '--config.evaluate_every=200', '--config.data.num_bits=2']  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_killed_run_continues_to_bit_identical_parameters(tmp_path):
+    whole, killed = tmp_path / 'whole', tmp_path / 'killed'
+    assert run('train', f'--config={CONFIG}', f'--workdir={whole}', *LONG).returncode == 0
+    generator = np.random.default_rng(int(time.time()))
+    for moment in (50, 230, 480):
+        moment += int(generator.integers(0, 60))  # any moment must do
+        process = subprocess.Popen(
+            command('train', f'--config={CONFIG}', f'--workdir={killed}', *LONG),
+            cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        deadline = time.monotonic() + 120
+        while last_step(killed) < moment and time.monotonic() < deadline:
+            assert process.poll() is None, 'the run ended before it was killed'
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert moment <= last_step(killed) < 600
+    done = run('train', f'--config={CONFIG}', f'--workdir={killed}', *LONG)
+    assert done.returncode == 0, done.stderr
+    assert 'continues from step' in done.stdout
+
+    import jax
+
+    jax.tree.map(np.testing.assert_array_equal, arrays_of(whole), arrays_of(killed))
+    timeless = [
+        [
+            {name: value for name, value in row.items()
+             if name not in ('images_per_second', 'seconds')}
+            for row in metrics_log.read(workdir)
+        ]
+        for workdir in (whole, killed)
+    ]  # fmt: skip
+    assert timeless[0] == timeless[1]

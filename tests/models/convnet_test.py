@@ -1,0 +1,70 @@
+"""The notebook's network: sizes, forms of its convolution, batch norm."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from contrastive_jax import models
+from contrastive_jax.models import convolution
+
+
+def count(tree):
+    return sum(leaf.size for leaf in jax.tree.leaves(tree))
+
+
+@pytest.mark.parametrize('num_bits', [0, 5])
+def test_parameter_count_is_that_of_the_notebook(num_bits):
+    # 139,882 with the classifier's 128 x 10 + 10, and 288 for each bit channel: fact sheet of
+    # chen2021, section 3.
+    network = models.convnet()
+    variables = network.init(jax.random.key(0), jnp.zeros((1, 28, 28, 1 + num_bits)), train=False)
+    assert count(variables['params']) == 139_882 - 1_290 + 288 * num_bits
+
+
+def test_output_shapes():
+    network = models.convnet()
+    images = jnp.ones((3, 28, 28, 2))
+    variables = network.init(jax.random.key(0), images, train=False)
+    h, z = network.apply(variables, images, train=False)
+    assert h.shape == (3, 128)
+    assert z.shape == (3, 64)
+
+
+@pytest.mark.parametrize('shape', [(2, 28, 28, 3), (1, 13, 14, 5), (3, 3, 3, 1), (2, 6, 5, 2)])
+@pytest.mark.parametrize('stride', [1, 2, 3])
+def test_patches_equal_the_convolution_in_value_and_gradient(shape, stride):
+    generator = np.random.default_rng(0)
+    images = jnp.asarray(generator.normal(size=shape), jnp.float32)
+    kernel = jnp.asarray(generator.normal(size=(3, 3, shape[-1], 4)), jnp.float32)
+
+    def value_and_gradient(form):
+        def scalar(images, kernel):
+            output = form(images, kernel, stride)
+            return jnp.sum(jnp.sin(output)), output
+
+        return jax.value_and_grad(scalar, argnums=(0, 1), has_aux=True)(images, kernel)
+
+    patches = value_and_gradient(convolution.by_patches)
+    plain = value_and_gradient(convolution.by_convolution)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-4), patches, plain)
+
+
+def test_the_cpu_takes_patches_and_the_tpu_the_convolution():
+    layer = convolution.Convolution(4, kernel_size=3, stride=2)
+    images = jnp.ones((2, 9, 9, 3))
+    variables = layer.init(jax.random.key(0), images)
+    traced = jax.jit(layer.apply).trace(variables, images)
+    assert 'stablehlo.convolution' not in traced.lower(lowering_platforms=('cpu',)).as_text()
+    assert 'stablehlo.convolution' in traced.lower(lowering_platforms=('tpu',)).as_text()
+
+
+def test_training_uses_the_batch_and_moves_the_averages():
+    network = models.convnet(channels=(4, 4, 4), features=8, head_widths=(8, 4), momentum=0.5)
+    images = jax.random.uniform(jax.random.key(1), (16, 28, 28, 1))
+    variables = network.init(jax.random.key(0), images, train=False)
+    (h, _), updated = network.apply(variables, images, train=True, mutable=['batch_stats'])
+    before, after = variables['batch_stats'], updated['batch_stats']
+    assert not np.allclose(before['BatchNorm_0']['mean'], after['BatchNorm_0']['mean'])
+    inference, _ = network.apply(variables, images, train=False)
+    assert not np.allclose(h, inference, atol=1e-3)

@@ -1,0 +1,114 @@
+"""The loop: what it writes, when it stops, and what it never does twice."""
+
+import json
+import re
+
+import jax
+import numpy as np
+import pytest
+
+from contrastive_jax import sharding
+from contrastive_jax.errors import RunFailed
+from contrastive_jax.evaluation import embed
+from contrastive_jax.randomness import Role, key_for
+from contrastive_jax.training import evaluate, metrics_log, workdir
+from contrastive_jax.training.build import build
+from contrastive_jax.training.checkpoints import Checkpoints
+from contrastive_jax.training.loop import train
+from contrastive_jax.training.state import state_shapes
+
+
+def final_state(path, config):
+    checkpoints = Checkpoints(path)
+    state = checkpoints.restore(state_shapes(build(config)))
+    checkpoints.close()
+    return state
+
+
+def test_a_run_writes_what_it_should_and_is_then_finished(tmp_path, config, capsys):
+    config.evaluate_every = 3
+    final = train(config, tmp_path)
+    rows = metrics_log.read(tmp_path)
+    trained = [row for row in rows if 'loss' in row]
+    evaluated = [row for row in rows if 'test_accuracy' in row]
+    assert [row['step'] for row in trained] == [1, 2, 3, 4, 5, 6]
+    assert [row['step'] for row in evaluated] == [3, 6]
+    assert final == workdir.final_row(tmp_path) == evaluated[-1]
+    assert {'images_per_second', 'gradient_norm', 'alignment', 'log_sum_exp'} <= set(trained[0])
+    assert final['code_bits_nominal'] == 3
+    assert 2.99 < final['code_bits_measured'] <= 3
+    assert json.loads((tmp_path / 'config.json').read_text())['config']['num_steps'] == 6
+    assert sorted(path.name for path in (tmp_path / 'checkpoints').iterdir()) == ['4', '6']
+    assert list((tmp_path / 'tensorboard').iterdir())
+
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob('*')}
+    capsys.readouterr()
+    assert train(config, tmp_path) == final
+    assert 'finished before' in capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob('*')} == before
+
+
+def test_two_runs_are_bit_identical_and_seeds_differ(tmp_path, config):
+    train(config, tmp_path / 'a')
+    train(config, tmp_path / 'b')
+    a, b = final_state(tmp_path / 'a', config), final_state(tmp_path / 'b', config)
+    jax.tree.map(np.testing.assert_array_equal, a, b)
+    config.seed = 1
+    train(config, tmp_path / 'c')
+    c = final_state(tmp_path / 'c', config)
+    assert not np.array_equal(jax.tree.leaves(a.params)[0], jax.tree.leaves(c.params)[0])
+
+
+def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(tmp_path, config):
+    config.checkpoint_every = 1
+    config.optimizer = dict(name='adam', learning_rate=1e38, schedule='constant')
+    with pytest.raises(RunFailed, match=r'at step (\d+)\. Step (\d+) is kept') as raised:
+        train(config, tmp_path)
+    bad, kept = map(int, re.findall(r'tep (\d+)', str(raised.value)))
+    assert kept == bad - 1
+    restored = final_state(tmp_path, config)
+    assert int(restored.step) == kept
+    assert workdir.final_row(tmp_path) is None
+
+
+def test_evaluation_leaves_the_encoder_bit_identical(tmp_path, config):
+    experiment = build(config)
+    state = experiment.init_state(experiment.seed_key)
+    before = jax.tree.map(np.array, state.variables)
+    with jax.set_mesh(experiment.mesh):
+        evaluate.Evaluator(experiment)(state.variables, experiment.evaluate)
+    jax.tree.map(np.testing.assert_array_equal, before, state.variables)
+
+
+def test_embeddings_do_not_depend_on_batch_size_or_devices(config):
+    found = []
+    for devices, batch_size in ((1, 1000), (4, 1000), (4, 77)):
+        experiment = build(config, sharding.data_mesh(devices))
+        state = experiment.init_state(experiment.seed_key)
+        found.append(
+            embed.embed(
+                jax.jit(experiment.embed_step),
+                state.variables,
+                experiment.test.source,
+                key_for(experiment.seed_key, Role.TEST_EXAMPLES),
+                experiment.mesh,
+                batch_size=batch_size,
+            )
+        )
+    for other in found[1:]:
+        np.testing.assert_array_equal(other['ids'], np.arange(1000))
+        np.testing.assert_array_equal(other['labels'], experiment.test.source.labels)
+        np.testing.assert_array_equal(other['factor_code'], found[0]['factor_code'])
+        np.testing.assert_allclose(other['embeddings'], found[0]['embeddings'], atol=1e-5)
+
+
+def test_one_measurement_of_a_workdir(tmp_path, config):
+    final = train(config, tmp_path)
+    again = evaluate.evaluate_workdir(tmp_path)
+    assert again['test_accuracy'] == final['test_accuracy']
+    assert again['step'] == 6
+    earlier = evaluate.evaluate_workdir(
+        tmp_path, step=4, protocol={'name': 'knn', 'k': 1}, factor='code'
+    )
+    assert earlier['step'] == 4
+    assert 0 <= earlier['test_accuracy_low'] <= earlier['test_accuracy'] <= 1

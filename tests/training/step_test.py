@@ -1,0 +1,161 @@
+"""The train step: devices, pairs, views and what it leaves alone."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from contrastive_jax import losses, models, sharding, views
+from contrastive_jax.data import batches, probing, sources
+from contrastive_jax.randomness import Role, key_for
+from contrastive_jax.training import optimizers, state, step
+from contrastive_jax.training.build import batch_shapes, build
+
+
+def jitted(experiment):
+    whole = sharding.replicated(experiment.mesh)
+    rows = sharding.batch_sharding(experiment.mesh)
+    return jax.jit(
+        experiment.train_step, in_shardings=(whole, rows, whole), out_shardings=(whole, whole)
+    )
+
+
+def run(config, devices, steps=10):
+    experiment = build(config, sharding.data_mesh(devices))
+    order = batches.train_batches(
+        experiment.train.source, seed=config.seed, batch_size=config.batch_size
+    )
+    train_step = jitted(experiment)
+    train_state, rows = experiment.init_state(experiment.seed_key), []
+    with jax.set_mesh(experiment.mesh):
+        for k in range(steps):
+            batch = sharding.to_devices(order[k], experiment.mesh)
+            train_state, metrics = train_step(train_state, batch, experiment.seed_key)
+            rows.append({name: float(value) for name, value in metrics.items()})
+    return train_state, rows
+
+
+def test_four_devices_train_as_one(config):
+    config.batch_size = 32
+    (_, one), (_, four) = run(config, 1), run(config, 4)
+    for row_of_one, row_of_four in zip(one, four, strict=True):
+        assert row_of_four['loss'] == pytest.approx(row_of_one['loss'], rel=1e-4)
+        assert row_of_four['gradient_norm'] == pytest.approx(row_of_one['gradient_norm'], rel=1e-3)
+
+
+def test_the_lowered_step_gathers_negatives_across_devices(config):
+    experiment = build(config)
+    with jax.set_mesh(experiment.mesh):
+        lowered = jitted(experiment).lower(
+            jax.eval_shape(experiment.init_state, experiment.seed_key),
+            batch_shapes(experiment.train, config.batch_size),
+            experiment.seed_key,
+        )
+    text = lowered.compile().as_text()
+    # The projections of every device reach every other: [2n, d] gathered from [2n / 4, d].
+    gathered = [line for line in text.splitlines() if ' all-gather' in line]
+    assert gathered, 'no cross-replica negatives'
+    # Images stay where they are: no collective carries anything of the size of the images.
+    for line in text.splitlines():
+        if ' all-' in line or ' collective-' in line:
+            assert '28,28' not in line.split('=')[1].split('(')[0], line
+
+
+class Recorder:
+    """A model that hands its input to the loss: z is the image, flattened."""
+
+    def init(self, key, images, train):
+        del key, images, train
+        return {'params': {'unused': jnp.zeros(1)}}
+
+    def apply(self, variables, images, train, mutable=()):
+        del train
+        flat = images.reshape(len(images), -1) + 0.0 * variables['params']['unused'][0]
+        return ((flat, flat), {}) if mutable else (flat, flat)
+
+
+def recorded(dataset, view, count=8, step_number=0):
+    """What the loss sees as z1 and z2."""
+    seen = {}
+
+    def loss(z1, z2, key):
+        del key
+        seen['z1'], seen['z2'] = z1, z2
+        return jnp.sum(z1[:, :1]), {'z1': z1, 'z2': z2}
+
+    optimizer = optimizers.adam(learning_rate=0.1, num_steps=10)
+    train_step = step.make_train_step(
+        dataset=dataset, view=view, model=Recorder(), loss=loss, optimizer=optimizer
+    )
+    train_state = state.init_state(Recorder(), optimizer, (28, 28, 4), 0)
+    train_state = train_state._replace(step=jnp.int32(step_number))
+    batch = dataset.source.take(np.arange(count))
+    _, metrics = jax.jit(train_step)(train_state, batch, jax.random.key(0))
+    shape = (count, 28, 28, -1)
+    return np.asarray(metrics['z1']).reshape(shape), np.asarray(metrics['z2']).reshape(shape)
+
+
+@pytest.fixture(scope='module')
+def dataset():
+    return probing.randbit(sources.open_source('digits', 'train'), num_bits=3)
+
+
+def crop(key, image):
+    return views.crop_only(key, image, area_range=(0.5, 1.0), method='linear')
+
+
+def test_row_i_of_both_views_is_of_example_i(dataset):
+    z1, z2 = recorded(dataset, views.none)
+    expected = dataset.source.images[:8] / 255.0
+    np.testing.assert_allclose(z1[..., :1], expected, atol=1e-6)
+    np.testing.assert_array_equal(z1, z2)
+
+
+def test_views_differ_but_bits_pass_untouched(dataset):
+    z1, z2 = recorded(dataset, crop)
+    assert not np.allclose(z1[..., :1], z2[..., :1], atol=0.05)
+    bits = z1[..., 1:]
+    np.testing.assert_array_equal(bits, z2[..., 1:])
+    np.testing.assert_array_equal(bits, np.broadcast_to(bits[:, :1, :1], bits.shape))
+    assert set(np.unique(bits)) == {0.0, 1.0}
+
+
+def test_each_step_draws_other_views_of_the_same_bits(dataset):
+    first, second = recorded(dataset, crop, step_number=0), recorded(dataset, crop, step_number=1)
+    assert not np.allclose(first[0][..., :1], second[0][..., :1], atol=0.05)
+    np.testing.assert_array_equal(first[0][..., 1:], second[0][..., 1:])
+
+
+def test_the_step_descends_its_own_loss():
+    dataset = probing.plain(sources.open_source('digits', 'train'))
+    model = models.convnet(channels=(16, 32, 32), features=32, head_widths=(32, 16))
+    optimizer = optimizers.adam(learning_rate=3e-3, num_steps=60)
+
+    def loss(z1, z2, key):
+        del key
+        return losses.nt_xent(z1, z2, temperature=0.2)
+
+    train_step = jax.jit(
+        step.make_train_step(
+            dataset=dataset, view=crop, model=model, loss=loss, optimizer=optimizer
+        )
+    )
+    train_state = state.init_state(model, optimizer, (28, 28, 1), 0)
+    batch = dataset.source.take(np.arange(0, 4000, 62))
+    values = []
+    for _ in range(60):
+        train_state, metrics = train_step(train_state, batch, jax.random.key(0))
+        values.append(float(metrics['loss']))
+    # Chance is log(2 * 65 - 1) = 4.86; on one batch the loss falls far below it.
+    assert np.mean(values[-5:]) < 3.9
+
+
+def test_embedding_is_in_inference_mode_and_independent_of_the_batch(dataset):
+    model = models.convnet(channels=(4, 4, 4), features=8, head_widths=(8, 4))
+    embed_step = jax.jit(step.make_embed_step(dataset=dataset, model=model))
+    variables = model.init(jax.random.key(0), jnp.zeros((1, 28, 28, 4)), train=False)
+    key = key_for(0, Role.TEST_EXAMPLES)
+    together = embed_step(variables, dataset.source.take(np.arange(8)), key)
+    alone = embed_step(variables, dataset.source.take(np.array([5])), key)
+    for name in ('embeddings', 'projections', 'factor_label', 'factor_code'):
+        np.testing.assert_allclose(together[name][5], alone[name][0], atol=1e-5)

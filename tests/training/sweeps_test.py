@@ -1,0 +1,93 @@
+"""Sweeps: points, results and what happens when some of it exists already."""
+
+import csv
+
+import pytest
+
+from contrastive_jax.errors import BadInput
+from contrastive_jax.training import sweeps
+
+OWN = [{'seed': 0, 'data.num_bits': 0}, {'seed': 0, 'data.num_bits': 8}]
+
+
+def test_the_config_own_points_are_the_default():
+    assert sweeps.points(OWN, {}, None) == OWN
+
+
+def test_axes_replace_them_with_a_product():
+    points = sweeps.points(OWN, {'a': [1, 2], 'b': [3, 4]}, None)
+    assert points == [{'a': a, 'b': b} for a in (1, 2) for b in (3, 4)]
+
+
+def test_seeds_multiply_distinct_points_and_vary_slowest():
+    points = sweeps.points([*OWN, {'seed': 1, 'data.num_bits': 0}], {}, [5, 6])
+    assert [(point['seed'], point['data.num_bits']) for point in points] == [
+        (5, 0), (5, 8), (6, 0), (6, 8),
+    ]  # fmt: skip
+    assert sweeps.points([], {}, [1, 2]) == [{'seed': 1}, {'seed': 2}]
+
+
+def test_nothing_to_sweep_is_said():
+    with pytest.raises(BadInput, match='--axis'):
+        sweeps.points([], {}, None)
+
+
+def test_a_point_keeps_the_types_of_the_config(config):
+    changed = sweeps.config_at(config, {'loss.temperature': 1, 'data.num_bits': 4})
+    assert changed.loss.temperature == 1.0
+    assert isinstance(changed.loss.temperature, float)
+    assert config.data.num_bits == 3
+    with pytest.raises(BadInput, match="config.data.num_bits cannot be 'a'"):
+        sweeps.config_at(config, {'data.num_bits': 'a'})
+    with pytest.raises(BadInput, match="Did you mean 'num_bits'"):
+        sweeps.config_at(config, {'data.num_bit': 1})
+
+
+def read(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_sweep_writes_rows_and_a_figure_and_continues(tmp_path, config, capsys):
+    points = sweeps.points([], {'data.num_bits': [0, 2]}, [0, 1])
+    assert sweeps.run(config, points[:3], tmp_path, {}) == []
+    first = read(tmp_path / 'results.csv')
+    assert len(first) == 3
+    capsys.readouterr()
+    assert sweeps.run(config, points, tmp_path, {}) == []
+    rows = read(tmp_path / 'results.csv')
+    assert rows[:3] == first  # read, not run again: their seconds are the same
+    assert [(row['data.num_bits'], row['seed']) for row in rows] == [
+        ('0', '0'), ('2', '0'), ('0', '1'), ('2', '1'),
+    ]  # fmt: skip
+    names = list(rows[0])
+    assert names[:5] == [
+        'data.num_bits', 'seed', 'test_accuracy', 'test_accuracy_low', 'test_accuracy_high',
+    ]  # fmt: skip
+    assert names[-3:] == ['steps', 'seconds', 'workdir']
+    assert all(0 <= float(row['test_accuracy']) <= 1 for row in rows)
+    assert (tmp_path / 'figure.png').read_bytes()[:4] == b'\x89PNG'
+    assert len(capsys.readouterr().out.strip().splitlines()) == 2 + 4 + 1
+
+
+def test_a_bad_point_is_refused_before_the_first_one_runs(tmp_path, config):
+    points = sweeps.points([], {'data.num_bits': [0, 31]}, None)
+    with pytest.raises(BadInput, match='config.data.num_bits is 31'):
+        sweeps.run(config, points, tmp_path, {})
+    assert not list(tmp_path.rglob('metrics.jsonl'))
+
+
+def test_a_failing_point_does_not_stop_the_others(tmp_path, config):
+    config.optimizer = dict(name='adam', learning_rate=1e-3, schedule='constant')
+    points = sweeps.points([], {'optimizer.learning_rate': [1e38, 1e-3]}, None)
+    failed = sweeps.run(config, points, tmp_path, {})
+    assert failed == ['optimizer.learning_rate=1e+38']
+    assert [row['optimizer.learning_rate'] for row in read(tmp_path / 'results.csv')] == ['0.001']
+
+
+def test_the_figure_of_the_config_is_used_when_its_axis_is_swept():
+    own = {'x': 'data.num_bits', 'y': 'test_accuracy', 'chance': 0.1}
+    assert sweeps.figure_for(['seed', 'data.num_bits'], own) is own
+    assert sweeps.figure_for(['seed', 'loss.temperature'], own) == {
+        'x': 'loss.temperature', 'y': 'test_accuracy', 'chance': 0.1,
+    }  # fmt: skip

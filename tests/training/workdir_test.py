@@ -1,0 +1,55 @@
+"""A workdir belongs to one config."""
+
+import json
+import os
+
+import pytest
+
+from contrastive_jax.errors import BadInput
+from contrastive_jax.training import workdir
+
+
+def test_config_commit_and_versions_are_written(tmp_path, config):
+    workdir.claim(tmp_path / 'run', config, {'seed': 3})
+    record = json.loads((tmp_path / 'run' / 'config.json').read_text())
+    assert record['config'] == workdir.plain(config)
+    assert record['overrides'] == {'seed': 3}
+    assert record['versions']['jax']
+    assert 'commit' in record
+
+
+def test_the_same_config_may_come_again(tmp_path, config):
+    workdir.claim(tmp_path / 'run', config, {})
+    workdir.claim(tmp_path / 'run', config, {})
+
+
+def test_another_config_is_refused_with_the_differing_fields(tmp_path, config):
+    workdir.claim(tmp_path / 'run', config, {})
+    before = (tmp_path / 'run' / 'config.json').read_text()
+    config.loss.temperature = 0.5
+    config.num_steps = 7
+    with pytest.raises(BadInput) as raised:
+        workdir.claim(tmp_path / 'run', config, {})
+    assert 'config.loss.temperature: 0.2 there, 0.5 here' in str(raised.value)
+    assert 'config.num_steps: 6 there, 7 here' in str(raised.value)
+    assert 'seed' not in str(raised.value)
+    assert (tmp_path / 'run' / 'config.json').read_text() == before
+
+
+def test_a_directory_of_something_else_is_refused_and_left_alone(tmp_path, config):
+    (tmp_path / 'thesis.tex').write_text('chapter')
+    with pytest.raises(BadInput, match='not the directory of a run'):
+        workdir.claim(tmp_path, config, {})
+    assert os.listdir(tmp_path) == ['thesis.tex']
+
+
+def test_an_unwritable_place_is_named(tmp_path, config):
+    (tmp_path / 'file').write_text('')
+    with pytest.raises(BadInput, match='cannot be written'):
+        workdir.claim(tmp_path / 'file' / 'run', config, {})
+
+
+def test_a_damaged_config_file_is_named(tmp_path, config):
+    (tmp_path / 'config.json').write_text('{"config": {')
+    with pytest.raises(BadInput, match='config.json cannot be read'):
+        workdir.claim(tmp_path, config, {})
