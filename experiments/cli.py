@@ -4,6 +4,7 @@
 """
 
 import os
+import platform
 import sys
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def run(main):
     Args:
       main: a function without arguments that returns an exit code or None for 0.
     """
+    use_large_pages()
     sys.exit(exit_code(main, sys.argv))
 
 
@@ -81,6 +83,19 @@ def describe(error):
     # ml_collections puts the whole traceback into the message; its last line says it.
     sentence = str(error).strip().splitlines()[-1] if str(error).strip() else ''
     return sentence if isinstance(error, flags.Error) else f'{type(error).__name__}: {sentence}'
+
+
+def use_large_pages():
+    """Starts this process again with memory in large pages, where the C library can do so.
+
+    On a CPU, XLA asks for its temporaries anew at each step, and mapping them in small pages takes
+    a quarter of the time: `python -m benchmarks.train` is 1.2 to 1.3 times as fast with large ones.
+    The C library reads the setting only at its start. A GLIBC_TUNABLES of your own, even an empty
+    one, is left alone.
+    """
+    if platform.libc_ver()[0] == 'glibc' and 'GLIBC_TUNABLES' not in os.environ:
+        os.environ['GLIBC_TUNABLES'] = 'glibc.malloc.hugetlb=1'
+        os.execv(sys.executable, sys.orig_argv)
 
 
 def keep_compiled_programs():

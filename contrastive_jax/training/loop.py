@@ -94,10 +94,13 @@ class Run:
     def initial_or_restored_state(self, workdir):
         """The state of the newest checkpoint, or the one before step 0."""
         if self.checkpoints.latest_step is None:
-            whole = sharding.replicated(self.experiment.mesh)
-            return jax.jit(self.experiment.init_state, out_shardings=whole)(
-                self.experiment.seed_key
+            init_state = jax.jit(
+                self.experiment.init_state,
+                out_shardings=sharding.replicated(self.experiment.mesh),
+                # It runs once: optimising it would take four times as long as it saves.
+                compiler_options={'xla_backend_optimization_level': 0},
             )
+            return init_state(self.experiment.seed_key)
         self.say(f'{workdir}: continues from step {self.checkpoints.latest_step}.')
         return self.checkpoints.restore(state_shapes(self.experiment))
 
