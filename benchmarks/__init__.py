@@ -1,0 +1,1 @@
+"""Comparisons with peers, one command each."""

@@ -1,0 +1,1 @@
+"""Entry points: flags to library calls, nothing else."""
