@@ -1,0 +1,114 @@
+"""What every objective over a memory bank is made of: checks, positives, partitions, the mean."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec
+
+from contrastive_jax.losses import similarities, streaming
+
+
+def check(anchors, bank, index, **ids):
+    """Raises ValueError unless the shapes are [b, d], [N, d], [b] and every other one [b, k]."""
+    if anchors.ndim != 2 or bank.ndim != 2 or anchors.shape[1] != bank.shape[1]:
+        raise ValueError(
+            f'anchors and bank must be [b, d] and [N, d], got {anchors.shape} and {bank.shape}.'
+        )
+    if bank.shape[0] < 2:
+        raise ValueError(f'bank must hold at least 2 rows for negatives, got {bank.shape[0]}.')
+    if index.shape != anchors.shape[:1]:
+        raise ValueError(f'index must be [b] = {anchors.shape[:1]}, got {index.shape}.')
+    for name, array in {'index': index, **ids}.items():
+        if not jnp.issubdtype(array.dtype, jnp.integer):
+            raise ValueError(f'{name} must hold integer ids of bank rows, got {array.dtype}.')
+    for name, array in ids.items():
+        if array.ndim != 2 or array.shape[0] != anchors.shape[0]:
+            raise ValueError(f'{name} must be [b, k], b = {anchors.shape[0]}, got {array.shape}.')
+
+
+def inside(ids, bank):
+    """Whether each id names a row of the bank; -1, the empty place, does not."""
+    return (ids >= 0) & (ids < bank.shape[0])
+
+
+def rows_of(bank, ids):
+    """`bank[ids]` in float32; an id outside the bank reads the nearest row, never NaN."""
+    return bank[jnp.clip(ids, 0, bank.shape[0] - 1)].astype(jnp.float32)
+
+
+def positive_similarities(anchors, bank, index):
+    """The similarity of every anchor to its own row of the bank, [b]."""
+    return jnp.sum(anchors.astype(jnp.float32) * rows_of(bank, index), axis=1)
+
+
+def logits(anchors, bank, index, temperature):
+    """Similarities over temperature: to the own row [b], and to every row of the bank [b, N]."""
+    # The anchors are divided, not the matrix: one [b, N] array less.
+    scaled = similarities.scale_by_temperature(anchors.astype(jnp.float32), temperature, power=1)
+    return positive_similarities(scaled, bank, index), similarities.inner_products(scaled, bank)
+
+
+def others(index, bank):
+    """Mask [b, N] of the rows of the bank that are not the anchor's own."""
+    return jnp.arange(bank.shape[0], dtype=jnp.int32)[None] != index.astype(jnp.int32)[:, None]
+
+
+def at(matrix, ids):
+    """The entries `matrix[i, ids[i, k]]` as [b, k]; what stands at an empty id is arbitrary."""
+    return jax.vmap(lambda row, places: row[places])(matrix, jnp.clip(ids, 0, matrix.shape[1] - 1))
+
+
+def listed(ids, queries, size):
+    """Whether `queries[i, k]` is among `ids[i]`, ids below `size`: [b, k] of bool."""
+    places = jnp.where((ids >= 0) & (ids < size), ids, size).astype(jnp.int32)
+    marks = jnp.zeros((ids.shape[0], size), bool)
+    marks = jax.vmap(lambda row, place: row.at[place].set(True, mode='drop'))(marks, places)
+    return at(marks, queries)
+
+
+def by_rows(function, matrix):
+    """`function(matrix)`, [b, ...], where each row of the result needs that row of the matrix only.
+
+    Where the mesh in context has several devices, each one works on its rows. Left alone the
+    compiler gathers the whole [b, N] matrix on every device before a top-k.
+    """
+    axes = streaming._automatic_axes()
+    mesh = jax.sharding.get_abstract_mesh()
+    if not axes or matrix.shape[0] % math.prod(mesh.shape[axis] for axis in axes):
+        return function(matrix)
+    rows = PartitionSpec(axes)
+    return jax.shard_map(
+        function, in_specs=rows, out_specs=rows, axis_names=set(axes), check_vma=False
+    )(matrix)
+
+
+def log_partition(positive, logits, member):
+    """log(exp(positive) + sum over members of exp(logits)) by rows: [b], [b, k], [b, k] -> [b].
+
+    A positive of -inf leaves it out. A row with nothing in it gives the lowest finite float32 or
+    something near it instead of -inf, with a zero gradient.
+    """
+    present = jnp.where(member, logits, -jnp.inf)
+    lowest = jnp.finfo(jnp.float32).min
+    largest = jnp.maximum(jnp.maximum(positive, jnp.max(present, axis=1, initial=lowest)), lowest)
+    largest = jax.lax.stop_gradient(largest)
+    total = jnp.exp(positive - largest) + jnp.sum(jnp.exp(present - largest[:, None]), axis=1)
+    return largest + jnp.log(jnp.maximum(total, jnp.finfo(jnp.float32).tiny))
+
+
+def average(values, counted):
+    """The mean of the counted values, 0 if there is none."""
+    # The division comes last, so that the sum over a sharded batch is one all-reduce.
+    total = jnp.sum(jnp.where(counted, values, 0.0))
+    return total / jnp.maximum(jnp.sum(counted.astype(jnp.float32)), 1.0)
+
+
+def softmax_parts(positive, log_sum_exp, counted):
+    """The loss `mean(log_sum_exp - positive)` and its parts, averaged over the counted anchors."""
+    parts = {
+        'alignment': -average(positive, counted),
+        'log_sum_exp': average(log_sum_exp, counted),
+        'left_out': jnp.mean(1.0 - counted.astype(jnp.float32)),
+    }
+    return average(log_sum_exp - positive, counted), parts

@@ -1,0 +1,90 @@
+"""The original form of instance discrimination: noise-contrastive estimation with a fixed Z."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import special
+
+from contrastive_jax.losses import bank_terms
+
+
+def instance_discrimination_noise_contrastive(
+    anchors, bank, index, *, temperature, noise, kappa=None
+):
+    """The original form of instance discrimination: noise-contrastive estimation with fixed Z.
+
+    With P_ij = exp(s_ij / tau) / (kappa N), m noise rows and the noise distribution 1 / N,
+
+      L_i = -log [P_ii / (P_ii + m/N)] - sum_{noise j} log [(m/N) / (P_ij + m/N)].
+
+    Kept for the stability study: it can diverge where `instance_discrimination` does not.
+
+    Args:
+      anchors: unit rows [b, d], any floating type.
+      bank: unit rows [N, d], N >= 2.
+      index: the anchors' own rows [b], integers in 0..N-1.
+      temperature: tau > 0, scalar or [d]; values of a JAX array below 1e-6 count as 1e-6.
+      noise: ids [b, m] drawn uniformly with replacement from 0..N-1; -1 is an empty place.
+      kappa: Z / N > 0; None takes `log_sphere_partition`'s.
+
+    Returns:
+      The mean over anchors in nats, float32, and its parts: `data` and `noise`, the two terms,
+      which add up to it, and `left_out`, the share of anchors whose index lies outside the bank:
+      they do not count, and without any other the loss is 0.
+
+    Raises:
+      ValueError: shapes that do not match, a temperature or kappa that is not positive, or no
+        kappa with a temperature that is an array.
+
+    Source: Wu 2020, Sec. 2 and App. B; Wu et al. 2018, Eqs. 4-8. The public code adds 1e-7 inside
+    its logarithms; here they are log-sigmoids, which need no such constant.
+    """
+    bank_terms.check(anchors, bank, index, noise=noise)
+    positive, logits = bank_terms.logits(anchors, bank, index, temperature)
+    log_kappa = _log_kappa(kappa, temperature, anchors.shape[1])
+    present = bank_terms.inside(noise, bank)
+    # log P - log(m/N): N cancels.
+    offset = log_kappa + jnp.log(jnp.float32(noise.shape[1]))
+    data = jax.nn.softplus(offset - positive)
+    against = jax.nn.softplus(bank_terms.at(logits, noise) - offset)
+    against = jnp.sum(jnp.where(present, against, 0.0), axis=1)
+    counted = bank_terms.inside(index, bank)
+    parts = {
+        'data': bank_terms.average(data, counted),
+        'noise': bank_terms.average(against, counted),
+        'left_out': jnp.mean(1.0 - counted.astype(jnp.float32)),
+    }
+    return bank_terms.average(data + against, counted), parts
+
+
+def log_sphere_partition(temperature, dimension):
+    """The log of kappa = E exp(u.v / tau), u and v independent and uniform on the sphere.
+
+    kappa = 0F1(; d/2; 1 / (4 tau^2)): the constant that the noise-contrastive form estimates from
+    its first batch as Z / N. It is 2.209 at tau = 0.07, d = 128.
+
+    Args:
+      temperature: tau > 0, a Python number.
+      dimension: d >= 1.
+
+    Returns:
+      A Python float.
+
+    Source: the moments of the uniform distribution on the sphere; Wu 2020 prints kappa = 2.2456.
+    """
+    # From order 1 / tau on, a term of the series is less than a quarter of the one before it.
+    order = np.arange(int(1 / temperature) + 64)
+    terms = 2 * order * np.log(0.5 / temperature) - special.gammaln(order + 1)
+    terms += special.gammaln(dimension / 2) - special.gammaln(dimension / 2 + order)
+    return float(special.logsumexp(terms))
+
+
+def _log_kappa(kappa, temperature, dimension):
+    """The log of kappa as given, or that of uniform unit rows at this temperature."""
+    if kappa is None:
+        if not isinstance(temperature, int | float):
+            raise ValueError('kappa must be given unless temperature is a number, got kappa=None.')
+        return log_sphere_partition(temperature, dimension)
+    if isinstance(kappa, int | float) and not 0 < kappa < np.inf:
+        raise ValueError(f'kappa must be positive and finite, got {kappa}.')
+    return jnp.log(jnp.asarray(kappa, jnp.float32))
