@@ -31,7 +31,7 @@ setup(
         'tqdm>=4.66,<5',
     ],
     extras_require={
-        'test': ['pytest>=8,<10', 'ruff>=0.12'],
+        'test': ['pytest>=8,<10', 'pytest-xdist>=3.5,<4', 'ruff>=0.17,<0.18'],
         'prepare': ['tensorflow>=2.18'],  # only to prepare a TFDS data set, never to read one
         'tpu': ['jax[tpu]>=0.10,<0.12', 'gcsfs>=2025.1'],
     },

@@ -1,7 +1,9 @@
 """Names become functions: look a name up in a module's public list, bind keywords to it."""
 
+import ast
 import difflib
 import functools
+import importlib
 import inspect
 
 from contrastive_jax.errors import BadInput
@@ -33,6 +35,66 @@ def pick(module, name, field):
             + nearest(name, module.__all__)
         )
     return getattr(module, name)
+
+
+def pick_or_import(module, name, field):
+    """The member `name` of `module.__all__`, or a user's own 'package.module:function'.
+
+    Args:
+      module: a module with an `__all__`.
+      name: one of its names, or an import path with a colon before the function.
+      field: what the name was read from, for the error: 'loss.name'.
+
+    Returns:
+      The function.
+
+    Raises:
+      BadInput: an unknown name, a module that cannot be imported, or no such function in it.
+    """
+    path, colon, function_name = name.partition(':')
+    if not colon:
+        return pick(module, name, field)
+    try:
+        users = importlib.import_module(path)
+    except Exception as error:  # the module is the user's: anything may happen in it
+        raise BadInput(
+            f'{path!r} cannot be imported: {type(error).__name__}: {" ".join(str(error).split())}'
+        ) from error
+    function = getattr(users, function_name, None)
+    if not callable(function):
+        known = [key for key, value in vars(users).items() if callable(value) and key[0] != '_']
+        raise BadInput(
+            f'{path!r} has no function {function_name!r}.' + nearest(function_name, known)
+        )
+    return function
+
+
+def parse_call(text):
+    """A name and its options from text: 'knn,k=1' is ('knn', {'k': 1}).
+
+    Args:
+      text: a name, then options as in a call: 'my_module:my_loss,temperature=0.1,kind=cosine'. A
+        bare word is a string.
+
+    Returns:
+      (name, dict of options).
+
+    Raises:
+      BadInput: text of another form.
+    """
+    name, _, options = text.partition(',')
+    try:
+        call = ast.parse(f'call({options})', mode='eval').body
+        if call.args or any(keyword.arg is None for keyword in call.keywords):
+            raise SyntaxError
+        return name.strip(), {
+            keyword.arg: keyword.value.id
+            if isinstance(keyword.value, ast.Name)
+            else ast.literal_eval(keyword.value)
+            for keyword in call.keywords
+        }
+    except (AttributeError, SyntaxError, ValueError) as error:
+        raise BadInput(f'{text!r} must look like name,option=value,option=value.') from error
 
 
 def bind(function, options, field, supplied=()):

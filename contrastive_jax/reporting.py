@@ -84,6 +84,7 @@ def draw_sweep(path, rows, axes, figure):
 
     matplotlib.use('Agg')
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import MaxNLocator
 
     x, y = figure['x'], figure['y']
     others = [axis for axis in axes if axis not in ('seed', x)]
@@ -102,13 +103,18 @@ def draw_sweep(path, rows, axes, figure):
             f'chance, {chance:g}', (1, chance), xycoords=('axes fraction', 'data'),
             xytext=(-4, -4), textcoords='offset points', ha='right', va='top', color='0.3',
         )  # fmt: skip
+    if all(isinstance(row[x], int) for row in rows):
+        plot.xaxis.set_major_locator(MaxNLocator(integer=True))
     plot.set_xlabel(figure.get('x_label', x))
     plot.set_ylabel(figure.get('y_label', y))
     plot.set_title(figure.get('title', f'{y} against {x}'))
     if y.endswith('accuracy'):
         plot.set_ylim(0, 1)
     plot.grid(alpha=0.25)
-    plot.legend(frameon=False)
+    handles, labels = plot.get_legend_handles_labels()
+    ours = len(handles) - len(figure.get('references', ()))  # error bars are listed last
+    order = [*range(len(handles) - ours, len(handles)), *range(len(handles) - ours)]
+    plot.legend([handles[i] for i in order], [labels[i] for i in order], frameon=False)
     beside = Path(path).with_suffix('.part.png')
     drawing.savefig(beside, dpi=150)
     plt.close(drawing)

@@ -6,20 +6,32 @@ import importlib.util
 from absl import flags
 from ml_collections import config_flags
 
+from contrastive_jax import names
 from contrastive_jax.errors import BadInput
 
 
 def define():
-    """Defines --config and --workdir, both required; returns their holders."""
-    config = config_flags.DEFINE_config_file('config', None, 'The config file to run.')
-    workdir = flags.DEFINE_string('workdir', None, 'The directory that keeps what is written.')
+    """Defines --config and --workdir, both required, and --loss."""
+    config_flags.DEFINE_config_file('config', None, 'The config file to run.')
+    flags.DEFINE_string('workdir', None, 'The directory that keeps what is written.')
+    flags.DEFINE_string(
+        'loss',
+        '',
+        "Replaces config.loss: 'nt_xent,temperature=0.5' or 'my_module:my_loss,...'.",
+    )
     flags.mark_flags_as_required(['config', 'workdir'])
-    return config, workdir
 
 
-def overrides():
-    """What the flags changed in the config file, as {dotted field: value}."""
-    return config_flags.get_override_values(flags.FLAGS['config'])
+def config_and_overrides():
+    """The config as the flags say, and what they changed in it as {dotted field: value}."""
+    config = flags.FLAGS.config
+    overrides = config_flags.get_override_values(flags.FLAGS['config'])
+    if flags.FLAGS.loss:
+        name, options = names.parse_call(flags.FLAGS.loss)
+        with config.unlocked():
+            config.loss = {'name': name, **options}
+        overrides = {**overrides, 'loss': flags.FLAGS.loss}
+    return config, overrides
 
 
 def module_of_config():
@@ -46,18 +58,6 @@ def parse_axis(text):
     if not equals or not field or not values.strip():
         raise BadInput(f'--axis is {text!r}; it looks like data.num_bits=0,4,8.')
     return field, parse_values(values)
-
-
-def parse_call(text):
-    """'knn,k=1' as {'name': 'knn', 'k': 1}: a name and its options."""
-    name, *options = text.split(',')
-    found = {'name': name.strip()}
-    for option in options:
-        field, equals, value = option.partition('=')
-        if not equals:
-            raise BadInput(f'{text!r} should look like name,option=value,option=value.')
-        found[field.strip()] = parse_value(value.strip())
-    return found
 
 
 def parse_values(text):

@@ -6,7 +6,8 @@ python -m experiments.evaluate --workdir=runs/one --metric=knn,k=20 --factor=cod
 
 from absl import flags
 
-from experiments import cli, config_files
+from contrastive_jax import names
+from experiments import cli
 
 WORKDIR = flags.DEFINE_string('workdir', None, 'The directory of a run.', required=True)
 METRIC = flags.DEFINE_string(
@@ -20,7 +21,10 @@ def main():
     """Flags to one library call."""
     from contrastive_jax.training.evaluate import evaluate_workdir  # --help answers at once
 
-    protocol = config_files.parse_call(METRIC.value) if METRIC.value else None
+    protocol = None
+    if METRIC.value:
+        name, options = names.parse_call(METRIC.value)
+        protocol = {'name': name, **options}
     results = evaluate_workdir(
         WORKDIR.value, step=STEP.value, protocol=protocol, factor=FACTOR.value
     )

@@ -12,7 +12,7 @@ from absl import flags
 
 from experiments import cli, config_files
 
-CONFIG, WORKDIR = config_files.define()
+config_files.define()
 AXES = flags.DEFINE_multi_string(
     'axis', [], 'field=value,value: replaces the sweep of the config; repeat it for a product.'
 )
@@ -29,7 +29,8 @@ def main():
     own = module.sweep() if hasattr(module, 'sweep') else []
     points = sweeps.points(own, axes, seeds)
     figure = module.figure() if hasattr(module, 'figure') else {}
-    failed = sweeps.run(CONFIG.value, points, WORKDIR.value, figure, config_files.overrides())
+    config, overrides = config_files.config_and_overrides()
+    failed = sweeps.run(config, points, flags.FLAGS.workdir, figure, overrides)
     return cli.FAILED if failed else cli.DONE
 
 

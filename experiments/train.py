@@ -2,20 +2,24 @@
 
 python -m experiments.train --config=configs/chen2021/randbit_digits.py --workdir=runs/one
 python -m experiments.train --config=... --config.data.num_bits=8 --config.seed=1 --workdir=...
+python -m experiments.train --config=... --loss='my_module:my_loss,margin=0.2' --workdir=...
 
 The same command continues an interrupted run; a finished one says so and does nothing.
 """
 
+from absl import flags
+
 from experiments import cli, config_files
 
-CONFIG, WORKDIR = config_files.define()
+config_files.define()
 
 
 def main():
     """Flags to one library call."""
     from contrastive_jax.training.loop import train  # not above: --help must answer at once
 
-    train(CONFIG.value, WORKDIR.value, config_files.overrides())
+    config, overrides = config_files.config_and_overrides()
+    train(config, flags.FLAGS.workdir, overrides)
 
 
 if __name__ == '__main__':

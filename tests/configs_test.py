@@ -59,6 +59,8 @@ CONFIG = 'configs/chen2021/randbit_digits.py'
     ('field', 'value', 'sentence'),
     [
         ('loss.name', 'nt_xnt', "config.loss.name is 'nt_xnt'.*Did you mean 'nt_xent'"),
+        ('loss.name', 'contrastive', r'a function of \(anchors, bank, index\).*nt_xent'),
+        ('loss.name', 'no_module:loss', "'no_module' cannot be imported"),
         ('model.name', 'resnet', "config.model.name is 'resnet', not one of"),
         ('views.name', 'crop', "config.views.name is 'crop', not one of"),
         ('data.probing', 'bits', "config.data.probing is 'bits', not one of"),

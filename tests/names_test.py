@@ -23,9 +23,7 @@ def test_pick_names_field_value_choices_and_the_nearest():
 
 def test_pick_does_not_reach_private_names():
     with pytest.raises(BadInput):
-        names.pick(math, 'sqrt', 'x') if hasattr(math, '__all__') else names.pick(
-            losses, 'infonce', 'loss.name'
-        )
+        names.pick(losses, 'infonce', 'loss.name')
 
 
 def test_bind_binds():
@@ -55,3 +53,23 @@ def test_check_field_walks_the_tree():
         names.check_field(tree, 'data.num_bit')
     with pytest.raises(BadInput, match='it is a value'):
         names.check_field(tree, 'data.num_bits.x')
+
+
+def test_a_function_of_the_user_is_imported_by_path():
+    assert names.pick_or_import(losses, 'math:sqrt', 'loss.name') is math.sqrt
+    assert names.pick_or_import(losses, 'nt_xent', 'loss.name') is losses.nt_xent
+    with pytest.raises(BadInput, match="'no_module' cannot be imported"):
+        names.pick_or_import(losses, 'no_module:f', 'loss.name')
+    with pytest.raises(BadInput, match="has no function 'sqr'. Did you mean 'sqrt'"):
+        names.pick_or_import(losses, 'math:sqr', 'loss.name')
+
+
+def test_a_call_is_read_from_text():
+    assert names.parse_call('knn,k=1') == ('knn', {'k': 1})
+    assert names.parse_call('a.b:c,tau=[0.1, 2],kind=cosine') == (
+        'a.b:c',
+        {'tau': [0.1, 2], 'kind': 'cosine'},
+    )
+    for text in ('knn,k', 'knn,k=', 'knn,**x', 'knn,k=f(1)'):
+        with pytest.raises(BadInput, match='must look like'):
+            names.parse_call(text)

@@ -44,7 +44,7 @@ def sweep():
 def figure():
     """How to draw the sweep, and what the paper's own notebook printed at temperature 0.2."""
     return dict(
-        title='Random bits suppress digits',
+        title='The more random bits the views share, the less of the digit is learned',
         x='data.num_bits',
         x_label='random bits beside each image',
         y='test_accuracy',

@@ -132,15 +132,38 @@ def bind_section(module, section, field, supplied=None):
 
 
 def bind_loss(section):
-    """The loss that `config.loss` names, as (z1, z2, key) -> (scalar, parts)."""
+    """The loss that `config.loss` names, as (z1, z2, key) -> (scalar, parts).
+
+    A user's own 'module:function' may return the scalar alone.
+    """
     if 'name' not in section:
         raise BadInput(f'config.loss.name is missing; it is one of: {", ".join(losses.__all__)}.')
-    function = names.pick(losses, section.name, 'loss.name')
-    draws = 'key' in inspect.signature(function).parameters
+    function = names.pick_or_import(losses, section.name, 'loss.name')
+    parameters = inspect.signature(function).parameters
+    arrays = [
+        name for name, parameter in parameters.items()
+        if parameter.kind is not parameter.KEYWORD_ONLY
+    ]  # fmt: skip
+    if ':' not in section.name and arrays != ['z1', 'z2']:
+        raise BadInput(
+            f'config.loss.name is {section.name!r}, a function of ({", ".join(arrays)}); '
+            f'a run trains on two views, with one of: {", ".join(two_view_losses())}.'
+        )
     bound = names.bind(function, options_of(section, 'name'), 'loss', supplied=('key',))
-    if draws:
-        return lambda z1, z2, key: bound(z1, z2, key=key)
-    return lambda z1, z2, key: bound(z1, z2)
+
+    def loss(z1, z2, key):
+        result = bound(z1, z2, key=key) if 'key' in parameters else bound(z1, z2)
+        return result if isinstance(result, tuple) else (result, {})
+
+    return loss
+
+
+def two_view_losses():
+    """The public losses of two views' projections, which a run can train on."""
+    return [
+        name for name in losses.__all__
+        if list(inspect.signature(getattr(losses, name)).parameters)[:2] == ['z1', 'z2']
+    ]  # fmt: skip
 
 
 def bind_probing(section):

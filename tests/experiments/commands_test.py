@@ -99,6 +99,25 @@ def test_a_sweep_from_flags(tmp_path):
     assert (tmp_path / 'figure.png').exists()
 
 
+def test_a_loss_of_the_user_trains(tmp_path):
+    (tmp_path / 'my_losses.py').write_text(
+        'from contrastive_jax.losses import nt_xent\n'
+        'def doubled(z1, z2, *, tau):\n'
+        '    return 2 * nt_xent(z1, z2, temperature=tau)[0]\n'
+    )
+    done = subprocess.run(
+        command('train', f'--config={CONFIG}', f'--workdir={tmp_path / "run"}',
+                '--loss=my_losses:doubled,tau=0.2'),
+        cwd=ROOT, env={**environment(), 'PYTHONPATH': str(tmp_path)}, capture_output=True,
+        text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    same = run('train', f'--config={CONFIG}', f'--workdir={tmp_path / "same"}')
+    assert same.returncode == 0
+    doubled, plain = (metrics_log.read(tmp_path / name)[0] for name in ('run', 'same'))
+    assert doubled['loss'] == pytest.approx(2 * plain['loss'], rel=1e-6)
+
+
 def test_a_run_that_fails_exits_with_1(tmp_path):
     done = run(
         'train', f'--config={CONFIG}', f'--workdir={tmp_path}', '--config.num_steps=20',
