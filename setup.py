@@ -17,7 +17,7 @@ setup(
         'absl-py>=2.1,<3',
         'flax>=0.12,<0.14',
         'grain>=0.2.14,<0.3',  # order and batches as pure functions of the seed
-        'importlib_resources>=6.4',  # tensorflow-datasets 4.9.10 imports it without listing it
+        'importlib_resources>=6.4,<8',  # tensorflow-datasets 4.9.10 imports it without listing it
         'jax>=0.10,<0.12',
         'matplotlib>=3.9,<4',
         'ml_collections>=1.1,<2',
@@ -32,7 +32,7 @@ setup(
     ],
     extras_require={
         'test': ['pytest>=8,<10', 'pytest-xdist>=3.5,<4', 'ruff>=0.17,<0.18'],
-        'prepare': ['tensorflow>=2.18'],  # only to prepare a TFDS data set, never to read one
-        'tpu': ['jax[tpu]>=0.10,<0.12', 'gcsfs>=2025.1'],
+        'prepare': ['tensorflow>=2.18,<3'],  # only to prepare a TFDS data set, never to read one
+        'tpu': ['jax[tpu]>=0.10,<0.12', 'gcsfs>=2025.1,<2028'],
     },
 )

@@ -32,7 +32,8 @@ def exit_code(main, argv):
     """What `run` exits with; `main` is not called when the flags are wrong or ask for help."""
     if HELP & set(argv[1:]):
         print(sys.modules['__main__'].__doc__ or '')
-        print(flags.FLAGS.main_module_help())
+        for module in ('__main__', config_files.__name__):
+            print(flags.FLAGS.module_help(module))
         return DONE
     try:
         check_config_flags(argv[1:])
@@ -56,7 +57,9 @@ def check_config_flags(arguments):
 
     absl and ml_collections notice both, but name neither the choices nor the nearest one.
     """
-    given = [argument.lstrip('-').split('=', 1) for argument in arguments]
+    given = [
+        argument.lstrip('-').split('=', 1) for argument in arguments if argument.startswith('-')
+    ]
     paths = [value[0] for name, *value in given if name == 'config' and value]
     if not paths:
         return

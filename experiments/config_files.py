@@ -9,16 +9,20 @@ from ml_collections import config_flags
 from contrastive_jax import names
 from contrastive_jax.errors import BadInput
 
+# Sections that a flag replaces whole: another name has other options.
+REPLACEABLE = {
+    'loss': 'my_module:my_loss,margin=0.2',
+    'views': 'crop_and_flip,method=cubic',
+    'evaluation': 'knn,k=20',
+}
+
 
 def define():
-    """Defines --config and --workdir, both required, and --loss."""
+    """Defines --config and --workdir, both required, and a flag for each replaceable section."""
     config_flags.DEFINE_config_file('config', None, 'The config file to run.')
     flags.DEFINE_string('workdir', None, 'The directory that keeps what is written.')
-    flags.DEFINE_string(
-        'loss',
-        '',
-        "Replaces config.loss: 'nt_xent,temperature=0.5' or 'my_module:my_loss,...'.",
-    )
+    for section, example in REPLACEABLE.items():
+        flags.DEFINE_string(section, '', f"Replaces config.{section} whole: '{example}'.")
     flags.mark_flags_as_required(['config', 'workdir'])
 
 
@@ -26,11 +30,12 @@ def config_and_overrides():
     """The config as the flags say, and what they changed in it as {dotted field: value}."""
     config = flags.FLAGS.config
     overrides = config_flags.get_override_values(flags.FLAGS['config'])
-    if flags.FLAGS.loss:
-        name, options = names.parse_call(flags.FLAGS.loss)
-        with config.unlocked():
-            config.loss = {'name': name, **options}
-        overrides = {**overrides, 'loss': flags.FLAGS.loss}
+    for section in REPLACEABLE:
+        if text := flags.FLAGS[section].value:
+            name, options = names.parse_call(text)
+            with config.unlocked():
+                config[section] = {'name': name, **options}
+            overrides = {**overrides, section: text}
     return config, overrides
 
 
@@ -45,6 +50,16 @@ def load(path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def parse_axes(texts):
+    """Axes as a dict of field to values; a field given twice is a BadInput."""
+    axes = {}
+    for field, values in map(parse_axis, texts):
+        if field in axes:
+            raise BadInput(f'--axis {field} is given twice; put all of its values into one.')
+        axes[field] = values
+    return axes
 
 
 def parse_axis(text):
@@ -63,10 +78,14 @@ def parse_axis(text):
 def parse_values(text):
     """Comma-separated Python values; what is no Python value is text."""
     try:
-        found = ast.literal_eval(text.strip().rstrip(',') + ',')
-        return list(found)
+        return [tupled(value) for value in ast.literal_eval(text.strip().rstrip(',') + ',')]
     except (ValueError, SyntaxError):
         return [parse_value(piece.strip()) for piece in text.split(',')]
+
+
+def tupled(value):
+    """The value with tuples for lists, as a config has them."""
+    return tuple(map(tupled, value)) if isinstance(value, list | tuple) else value
 
 
 def parse_value(text):

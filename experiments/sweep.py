@@ -24,12 +24,12 @@ def main():
     from contrastive_jax.training import sweeps  # not above: --help must answer at once
 
     module = config_files.module_of_config()
-    axes = dict(config_files.parse_axis(text) for text in AXES.value)
+    axes = config_files.parse_axes(AXES.value)
     seeds = config_files.parse_values(SEEDS.value) if SEEDS.value else None
     own = module.sweep() if hasattr(module, 'sweep') else []
     points = sweeps.points(own, axes, seeds)
-    figure = module.figure() if hasattr(module, 'figure') else {}
     config, overrides = config_files.config_and_overrides()
+    figure = module.figure(config) if hasattr(module, 'figure') else {}
     failed = sweeps.run(config, points, flags.FLAGS.workdir, figure, overrides)
     return cli.FAILED if failed else cli.DONE
 

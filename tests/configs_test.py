@@ -74,6 +74,7 @@ CONFIG = 'configs/chen2021/randbit_digits.py'
         ('data.num_bits', 31, 'config.data.num_bits is 31'),
         ('batch_size', 6, 'config.batch_size is 6, which 4 devices do not divide'),
         ('batch_size', 8000, 'config.batch_size is 8000'),
+        ('seed', 2**32, r'config.seed is 4294967296; it must be below'),
         ('num_steps', 0, 'config.num_steps is 0'),
     ],
 )
@@ -88,6 +89,51 @@ def test_an_unknown_option_of_a_loss_names_the_options():
     config = module_of(Path(CONFIG)).get_config('smoke')
     config.loss = {'name': 'nt_xent', 'temprature': 0.1}
     with pytest.raises(BadInput, match=r"config.loss.temprature.*Did you mean 'temperature'"):
+        build(config)
+
+
+@pytest.mark.parametrize(
+    ('evaluation', 'sentence'),
+    [
+        ({'name': 'knn', 'k': 5000}, 'k is 5000, outside 1..4000'),
+        ({'name': 'knn', 'k': 'a'}, 'config.evaluation cannot be used'),
+        ({'name': 'linear_probe', 'regularization': -1.0}, 'regularization is -1.0'),
+    ],
+)
+def test_options_of_the_evaluation_are_checked_before_training(evaluation, sentence):
+    config = module_of(Path(CONFIG)).get_config('smoke')
+    config.evaluation = evaluation
+    with pytest.raises(BadInput, match=sentence):
+        build(config)
+
+
+def reserved_part(z1, z2):
+    return (z1 * z2).sum(), {'step': z1.sum()}
+
+
+def vector_part(z1, z2):
+    return (z1 * z2).sum(), {'vector': z1.sum(axis=0)}
+
+
+def broken(z1, z2):
+    return z1.no_such_attribute
+
+
+@pytest.mark.parametrize(
+    ('name', 'sentence'),
+    [('reserved_part', "part 'step'"), ('vector_part', r"'vector' of shape \(4,\)"),
+     ('broken', 'does not make a train step: AttributeError')],
+)  # fmt: skip
+def test_a_user_loss_that_cannot_be_trained_on_is_told_before_training(monkeypatch, name, sentence):
+    import sys
+    import types
+
+    module = types.ModuleType('losses_of_a_user')
+    setattr(module, name, globals()[name])
+    monkeypatch.setitem(sys.modules, 'losses_of_a_user', module)
+    config = module_of(Path(CONFIG)).get_config('smoke')
+    config.loss = {'name': f'losses_of_a_user:{name}'}
+    with pytest.raises(BadInput, match=sentence):
         build(config)
 
 

@@ -112,6 +112,11 @@ def test_a_crop_stays_inside_and_never_touches_the_last_row_unless_whole():
     assert (left + width <= 32).all()
 
 
+def test_narrow_ranges_of_small_crops_hardly_ever_fall_back_to_the_whole_image():
+    _, _, height, width = boxes(100, (0.01, 0.12))
+    assert (height * width < 10_000).all()
+
+
 def test_views_keep_shape_and_range(image, key):
     for name in views.__all__:
         view = getattr(views, name)(key, image)
@@ -154,6 +159,7 @@ def test_a_grey_one_pixel_image_survives(key):
         ({'area_range': (0.0, 1.0)}, 'area_range'),
         ({'area_range': (0.5, 1.5)}, 'area_range'),
         ({'area_range': (0.9, 0.5)}, 'area_range'),
+        ({'area_range': (0.02, 0.09)}, 'area_range'),
         ({'aspect_range': (-1.0, 1.0)}, 'aspect_range'),
         ({'method': 'nearest'}, 'method'),
     ],

@@ -140,17 +140,20 @@ def _tfds(dataset, split, data_dir):
         builder = tfds.builder(dataset, data_dir=directory)
         prepared = builder.data_path.exists() and split in builder.info.splits
     except (tfds.core.DatasetNotFoundError, ValueError, OSError) as error:
-        reason = f'TFDS says: {str(error).splitlines()[0]}'
+        reason = f'TFDS says: {str(error).partition(chr(10))[0]}'
         raise BadInput(_how_to_prepare(dataset, data_dir, reason)) from error
     if not prepared:
         raise BadInput(
             _how_to_prepare(dataset, data_dir, f'expected {builder.data_path} with a {split} split')
         )
     features = builder.info.features
-    if not {'image', 'label'} <= set(features):
+    usable = {'image', 'label'} <= set(features) and (
+        features['image'].np_dtype == np.uint8 and hasattr(features['label'], 'num_classes')
+    )
+    if not usable:
         raise BadInput(
             f"config.data.source is 'tfds:{dataset}', whose features are {sorted(features)}; "
-            "it must have 'image' and 'label'."
+            "it must have 'image' of uint8 and 'label' of classes."
         )
     shape = features['image'].shape
     info = builder.info.splits[split]

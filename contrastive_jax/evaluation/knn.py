@@ -36,16 +36,17 @@ def knn_accuracy(train, train_labels, test, test_labels, *, k=20, temperature=0.
     if temperature <= 0:
         raise BadInput(f'temperature is {temperature}; it must be positive.')
     train_labels, test_labels = np.asarray(train_labels), np.asarray(test_labels)
-    classes = int(max(train_labels.max(), test_labels.max())) + 1
+    # Only classes that occur can be voted for: labels may be as large and as sparse as codes.
+    classes, places = np.unique(train_labels, return_inverse=True)
     predicted = _vote(
         jnp.asarray(train, jnp.float32),
-        jnp.asarray(train_labels, jnp.int32),
+        jnp.asarray(places, jnp.int32),
         jnp.asarray(test, jnp.float32),
         temperature,
         k=k,
-        classes=classes,
+        classes=len(classes),
     )
-    return float(np.mean(np.asarray(predicted) == test_labels))
+    return float(np.mean(classes[np.asarray(predicted)] == test_labels))
 
 
 @functools.partial(jax.jit, static_argnames=('k', 'classes'))

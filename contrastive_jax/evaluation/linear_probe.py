@@ -34,6 +34,8 @@ def linear_probe(
     Raises:
       BadInput: shapes that do not match, a row that is not finite, fewer than two classes.
     """
+    if not regularization >= 0:
+        raise BadInput(f'regularization is {regularization}; it must be at least 0.')
     train, test = check_embeddings(train, train_labels, test, test_labels)
     mean, deviation = train.mean(axis=0), train.std(axis=0)
     # A constant dimension says nothing; dividing by its zero deviation would say NaN.

@@ -8,6 +8,7 @@ import inspect
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from contrastive_jax import losses, models, names, sharding, views
 from contrastive_jax.data import batches, probing, sources
@@ -64,6 +65,8 @@ def check_fields(config):
         least = 1 if name in ('num_steps', 'batch_size', 'log_every') else 0
         if config[name] < least:
             raise BadInput(f'config.{name} is {config[name]}; it must be at least {least}.')
+    if config.seed >= 2**32:
+        raise BadInput(f'config.seed is {config.seed}; it must be below 2**32.')
 
 
 def options_of(section, *taken):
@@ -86,6 +89,10 @@ def build(config, mesh=None):
         is traced for shapes, so that no such error waits for the compiler.
     """
     check_fields(config)
+    if jax.process_count() > 1:
+        raise BadInput(
+            f'{jax.process_count()} processes: a run on several hosts is not possible yet.'
+        )
     mesh = mesh or sharding.data_mesh()
     sharding.check_batch(config.batch_size, mesh)
     view = bind_section(views, config.views, 'views')
@@ -117,6 +124,7 @@ def build(config, mesh=None):
         image_shape=image_shape,
     )
     check_shapes(experiment, config.batch_size)
+    check_evaluation(experiment)
     return experiment
 
 
@@ -200,6 +208,28 @@ def check_shapes(experiment, batch_size):
     try:
         train_state = jax.eval_shape(experiment.init_state, experiment.seed_key)
         shapes = batch_shapes(experiment.train, batch_size)
-        jax.eval_shape(experiment.train_step, train_state, shapes, experiment.seed_key)
+        _, metrics = jax.eval_shape(experiment.train_step, train_state, shapes, experiment.seed_key)
+    except Exception as error:  # the loss may be the user's: anything may happen in it
+        kind = '' if isinstance(error, ValueError) else f'{type(error).__name__}: '
+        reason = ' '.join(str(error).split())
+        raise BadInput(f'The config does not make a train step: {kind}{reason}') from error
+    for name, metric in metrics.items():
+        if metric.shape or name in ('step', 'images_per_second'):
+            raise BadInput(
+                f'The loss has a part {name!r} of shape {metric.shape}; parts must be scalars '
+                "with names other than 'step' and 'images_per_second'."
+            )
+
+
+def check_evaluation(experiment):
+    """Runs the evaluation on as many rows as it will see, of 2 noisy dimensions."""
+    generator = np.random.default_rng(0)
+    sets = []
+    for dataset in (experiment.train, experiment.test):
+        count = len(dataset.source)
+        sets += [generator.normal(size=(count, 2)), np.arange(count) % 2]
+    try:
+        experiment.evaluate(*sets)
     except (ValueError, TypeError) as error:
-        raise BadInput(f'The config does not make a train step: {error}') from error
+        reason = ' '.join(str(error).split())
+        raise BadInput(f'config.evaluation cannot be used: {reason}') from error

@@ -14,10 +14,11 @@ class Checkpoints:
     Args:
       workdir: a directory; they lie in its `checkpoints/<step>`.
       keep: how many of the newest to keep.
+      create: whether to make the directory; False for reading.
     """
 
-    def __init__(self, workdir, keep=2):
-        options = ocp.CheckpointManagerOptions(max_to_keep=keep, create=True)
+    def __init__(self, workdir, keep=2, create=True):
+        options = ocp.CheckpointManagerOptions(max_to_keep=keep, create=create)
         directory = (Path(workdir) / 'checkpoints').resolve()
         self._manager = ocp.CheckpointManager(
             directory, options=options, item_handlers=ocp.StandardCheckpointHandler()

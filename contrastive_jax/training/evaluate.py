@@ -1,5 +1,7 @@
 """Evaluation of a train state: embed both splits, measure one factor."""
 
+import functools
+
 import jax
 import numpy as np
 from ml_collections import ConfigDict
@@ -50,9 +52,10 @@ class Evaluator:
             test['embeddings'],
             test[f'factor_{factor}'],
         )
-        return {**results, **self.measure_data()}
+        return {**results, **self.measured}
 
-    def measure_data(self):
+    @functools.cached_property
+    def measured(self):
         """What the probing dataset measures of the draws of its training examples."""
         dataset = self.experiment.train
         key = randomness.key_for(self.experiment.seed_key, randomness.Role.TRAIN_EXAMPLES)
@@ -84,7 +87,7 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor='label'):
             f'factor is {factor!r}; the factors of this data set are: '
             f'{", ".join(experiment.train.factors)}.'
         )
-    checkpoints = Checkpoints(path)
+    checkpoints = Checkpoints(path, create=False)
     try:
         if checkpoints.latest_step is None:
             raise BadInput(f'workdir {path} has no checkpoint yet.')

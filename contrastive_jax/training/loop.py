@@ -3,20 +3,20 @@
 import math
 import sys
 import time
-from pathlib import Path
 
 import jax
 from tqdm import tqdm
 
 from contrastive_jax import sharding
 from contrastive_jax.data import batches
-from contrastive_jax.errors import RunFailed
+from contrastive_jax.errors import BadInput, RunFailed
 from contrastive_jax.training import workdir as workdirs
 from contrastive_jax.training.build import batch_shapes, build, check_fields
 from contrastive_jax.training.checkpoints import Checkpoints
 from contrastive_jax.training.evaluate import Evaluator
 from contrastive_jax.training.metrics_log import MetricsLog
 from contrastive_jax.training.state import state_shapes
+from contrastive_jax.training.step import METRICS
 
 
 def train(config, workdir, overrides=None, quiet=False):
@@ -41,18 +41,21 @@ def train(config, workdir, overrides=None, quiet=False):
     started = time.monotonic()
     say = silent if quiet else speak
     check_fields(config)
-    if (Path(workdir) / workdirs.FILE).exists():
+    if workdirs.is_run(workdir):
         workdirs.claim(workdir, config, overrides or {})
         if row := workdirs.final_row(workdir):
             say(f'{workdir}: finished before, at step {row["step"]}; nothing to do.')
             return row
     experiment = build(config)
     workdirs.claim(workdir, config, overrides or {})
-    checkpoints = Checkpoints(workdir)
+    with workdirs.named_in_errors(workdir, BadInput):
+        checkpoints = Checkpoints(workdir)
     try:
         with jax.set_mesh(experiment.mesh):
-            run = Run(config, workdir, experiment, checkpoints, say)
-            return run.finish(started)
+            with workdirs.named_in_errors(workdir, BadInput):
+                run = Run(config, workdir, experiment, checkpoints, say)
+            with workdirs.named_in_errors(workdir, RunFailed):
+                return run.finish(started)
     finally:
         checkpoints.close()
 
@@ -94,11 +97,12 @@ class Run:
     def initial_or_restored_state(self, workdir):
         """The state of the newest checkpoint, or the one before step 0."""
         if self.checkpoints.latest_step is None:
+            # It runs once: on a CPU, optimising it would take four times as long as it saves.
+            quickly = {'xla_backend_optimization_level': 0}
             init_state = jax.jit(
                 self.experiment.init_state,
                 out_shardings=sharding.replicated(self.experiment.mesh),
-                # It runs once: optimising it would take four times as long as it saves.
-                compiler_options={'xla_backend_optimization_level': 0},
+                compiler_options=quickly if jax.default_backend() == 'cpu' else None,
             )
             return init_state(self.experiment.seed_key)
         self.say(f'{workdir}: continues from step {self.checkpoints.latest_step}.')
@@ -120,7 +124,7 @@ class Run:
         train, test = self.experiment.train, self.experiment.test
         sizes = f'{len(train.source)} training and {len(test.source)} test examples'
         measured = ', '.join(
-            f'{name} {value:.3g}' for name, value in self.evaluator.measure_data().items()
+            f'{name} {value:.3g}' for name, value in self.evaluator.measured.items()
         )
         self.say(f'{train.source.name}: {sizes}' + (f'; {measured}' if measured else ''))
 
@@ -149,6 +153,7 @@ class Run:
                 # Evaluated before it is saved: a run that continues from a checkpoint has the
                 # rows of every step up to it.
                 if due(self.step, config.evaluate_every) and not at_end:
+                    self.check_finite()
                     self.evaluate()
                     rate.restart(self.step)
                 if at_end or due(self.step, config.checkpoint_every):
@@ -182,7 +187,7 @@ class Run:
         first = self.step - len(fetched) + 1
         self.pending = self.pending[-1:]
         for step, metrics in enumerate(fetched, first):
-            for name in ('loss', 'gradient_norm'):
+            for name in METRICS:
                 if not math.isfinite(metrics[name]):
                     self.fail(step, name, metrics[name])
         return fetched[-1]
@@ -202,7 +207,10 @@ class Run:
           run_started: when the run began, for the final row, which says how long it took.
         """
         started = time.monotonic()
-        results = self.evaluator(self.state.variables, self.experiment.evaluate)
+        try:
+            results = self.evaluator(self.state.variables, self.experiment.evaluate)
+        except BadInput as error:  # the options were checked before: it is the embeddings
+            raise RunFailed(f'The evaluation at step {self.step} failed: {error}') from error
         if run_started is not None:
             results['seconds'] = time.monotonic() - run_started
         row = self.log.write(self.step, results)

@@ -6,6 +6,9 @@ import optax
 
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
 
+# What every step reports; a loss's parts have other names.
+METRICS = ('loss', 'gradient_norm', 'parameter_norm')
+
 
 def make_train_step(*, dataset, view, model, loss, optimizer):
     """The function that trains.
@@ -19,7 +22,7 @@ def make_train_step(*, dataset, view, model, loss, optimizer):
 
     Returns:
       (state, batch, seed_key) -> (state, metrics): pure, to be jitted with shardings. `metrics`
-      are scalars: `loss`, `gradient_norm`, and the loss's parts.
+      are the scalars of METRICS and the loss's parts.
     """
 
     def train_step(state, batch, seed_key):
@@ -46,7 +49,13 @@ def make_train_step(*, dataset, view, model, loss, optimizer):
         (value, (parts, batch_stats)), gradient = gradient_of(state.params)
         updates, opt_state = optimizer.update(gradient, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
-        metrics = {'loss': value, 'gradient_norm': optax.tree.norm(gradient), **parts}
+        metrics = {
+            **parts,
+            'loss': value,
+            'gradient_norm': optax.tree.norm(gradient),
+            # Of the parameters that this step made: finite as long as the run may go on.
+            'parameter_norm': optax.tree.norm(params),
+        }
         return state._replace(
             step=state.step + 1, params=params, batch_stats=batch_stats, opt_state=opt_state
         ), metrics

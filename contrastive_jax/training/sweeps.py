@@ -7,7 +7,7 @@ from contrastive_jax import names, reporting
 from contrastive_jax.errors import BadInput, RunFailed
 from contrastive_jax.training import loop
 from contrastive_jax.training import workdir as workdirs
-from contrastive_jax.training.build import build
+from contrastive_jax.training.build import build, check_fields
 
 
 def points(own, axes, seeds):
@@ -27,6 +27,8 @@ def points(own, axes, seeds):
     if axes:
         own = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if seeds is not None:
+        if 'seed' in axes:
+            raise BadInput('The seeds are given twice, by --axis seed and by --seeds.')
         unique = []
         for point in own or [{}]:
             rest = {name: value for name, value in point.items() if name != 'seed'}
@@ -78,10 +80,17 @@ def run(config, points, root, figure, overrides=None):
     axes = list(points[0])
     runs = {}
     for point in points:
-        name = ','.join(f'{field}={value}' for field, value in point.items()) or 'only'
-        runs[name] = (point, config_at(config, point))
+        if set(point) != set(axes):
+            raise BadInput(
+                f'The points of a sweep have different fields: {axes} and {list(point)}.'
+            )
+        runs[directory_of(point)] = (point, config_at(config, point))
+    distinct = []  # but for the seed, which changes neither shapes nor options
     for name, (point, at_point) in runs.items():
-        if point.get('seed', config.seed) == points[0].get('seed', config.seed):
+        check_fields(at_point)
+        rest = {field: value for field, value in point.items() if field != 'seed'}
+        if rest not in distinct:
+            distinct.append(rest)
             build(at_point)
         workdirs.claim(Path(root) / name, at_point, {**(overrides or {}), **point})
     rows, failed = [], []
@@ -102,6 +111,12 @@ def run(config, points, root, figure, overrides=None):
         reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure))
         print(f'wrote {Path(root) / "results.csv"} and {drawn}', flush=True)
     return failed
+
+
+def directory_of(point):
+    """A name that does not depend on the order of the fields, the seed last."""
+    fields = sorted(point, key=lambda field: (field == 'seed', field))
+    return ','.join(f'{field}={point[field]}' for field in fields)
 
 
 def row_of(final, point, config, workdir):

@@ -1,5 +1,6 @@
 """A run's directory: its config is written before step 0 and must agree ever after."""
 
+import contextlib
 import importlib.metadata
 import json
 import platform
@@ -27,12 +28,13 @@ def claim(workdir, config, overrides):
     """
     path = Path(workdir) / FILE
     ours = plain(config)
-    try:
+    with named_in_errors(workdir, BadInput):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             check_same(path, ours)
             return
-        if any(path.parent.iterdir()):
+        beside = path.with_suffix('.part')
+        if set(path.parent.iterdir()) - {beside}:
             raise BadInput(
                 f'workdir {workdir} holds files but no {FILE}: it is not the directory of a run. '
                 'Choose another.'
@@ -43,11 +45,23 @@ def claim(workdir, config, overrides):
             'commit': commit(),
             'versions': versions(),
         }
-        beside = path.with_suffix('.part')
         beside.write_text(json.dumps(record, indent=2) + '\n', encoding='utf-8')
         beside.replace(path)
+
+
+@contextlib.contextmanager
+def named_in_errors(workdir, kind):
+    """Turns an error of the file system into one sentence of the given kind of error."""
+    try:
+        yield
     except OSError as error:
-        raise BadInput(f'workdir {workdir} cannot be written: {error}.') from error
+        raise kind(f'workdir {workdir} cannot be used: {error}.') from error
+
+
+def is_run(workdir):
+    """Whether the directory is that of a run."""
+    with named_in_errors(workdir, BadInput):
+        return (Path(workdir) / FILE).exists()
 
 
 def check_same(path, ours):
@@ -79,7 +93,7 @@ def read_config(workdir):
 
 def final_row(workdir):
     """The evaluation row of a finished run as a dict, or None while it is not finished."""
-    if not (Path(workdir) / FILE).exists():
+    if not is_run(workdir):
         return None
     num_steps = read_config(workdir)['num_steps']
     for row in reversed(metrics_log.read(workdir)):

@@ -61,23 +61,32 @@ def test_two_runs_are_bit_identical_and_seeds_differ(tmp_path, config):
 
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(tmp_path, config):
     config.checkpoint_every = 1
-    config.optimizer = dict(name='adam', learning_rate=1e38, schedule='constant')
+    config.optimizer = dict(name='adam', learning_rate=1e17, schedule='constant')
     with pytest.raises(RunFailed, match=r'at step (\d+)\. Step (\d+) is kept') as raised:
         train(config, tmp_path)
     bad, kept = map(int, re.findall(r'tep (\d+)', str(raised.value)))
     assert kept == bad - 1
     restored = final_state(tmp_path, config)
     assert int(restored.step) == kept
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(restored))
     assert workdir.final_row(tmp_path) is None
 
 
 def test_evaluation_leaves_the_encoder_bit_identical(tmp_path, config):
-    experiment = build(config)
-    state = experiment.init_state(experiment.seed_key)
-    before = jax.tree.map(np.array, state.variables)
-    with jax.set_mesh(experiment.mesh):
-        evaluate.Evaluator(experiment)(state.variables, experiment.evaluate)
-    jax.tree.map(np.testing.assert_array_equal, before, state.variables)
+    train(config, tmp_path / 'rarely')
+    config.evaluate_every = 1
+    train(config, tmp_path / 'often')
+    rarely, often = (final_state(tmp_path / name, config) for name in ('rarely', 'often'))
+    jax.tree.map(np.testing.assert_array_equal, rarely, often)
+    evaluated = [row for row in metrics_log.read(tmp_path / 'often') if 'test_accuracy' in row]
+    assert len(evaluated) == 6
+
+
+def test_divergence_is_a_failed_run_however_rarely_it_is_looked_at(tmp_path, config):
+    config.optimizer = dict(name='adam', learning_rate=1e38, schedule='constant')
+    config.log_every, config.evaluate_every, config.num_steps = 100, 1, 2
+    with pytest.raises(RunFailed, match='parameter_norm is inf at step 1'):
+        train(config, tmp_path)
 
 
 def test_embeddings_do_not_depend_on_batch_size_or_devices(config):

@@ -91,3 +91,13 @@ def test_the_figure_of_the_config_is_used_when_its_axis_is_swept():
     assert sweeps.figure_for(['seed', 'loss.temperature'], own) == {
         'x': 'loss.temperature', 'y': 'test_accuracy', 'chance': 0.1,
     }  # fmt: skip
+
+
+def test_directories_do_not_depend_on_the_order_of_the_fields():
+    assert sweeps.directory_of({'seed': 1, 'b': 2, 'a': 3}) == 'a=3,b=2,seed=1'
+    assert sweeps.directory_of({'a': 3, 'b': 2, 'seed': 1}) == 'a=3,b=2,seed=1'
+
+
+def test_seeds_given_twice_are_refused():
+    with pytest.raises(BadInput, match='twice'):
+        sweeps.points([], {'seed': [0, 1]}, [2])

@@ -45,7 +45,7 @@ def test_a_directory_of_something_else_is_refused_and_left_alone(tmp_path, confi
 
 def test_an_unwritable_place_is_named(tmp_path, config):
     (tmp_path / 'file').write_text('')
-    with pytest.raises(BadInput, match='cannot be written'):
+    with pytest.raises(BadInput, match='cannot be used'):
         workdir.claim(tmp_path / 'file' / 'run', config, {})
 
 
@@ -53,3 +53,14 @@ def test_a_damaged_config_file_is_named(tmp_path, config):
     (tmp_path / 'config.json').write_text('{"config": {')
     with pytest.raises(BadInput, match='config.json cannot be read'):
         workdir.claim(tmp_path, config, {})
+
+
+def test_a_name_that_is_too_long_is_one_sentence(tmp_path, config):
+    with pytest.raises(BadInput, match='cannot be used'):
+        workdir.is_run(tmp_path / ('x' * 300))
+
+
+def test_a_claim_that_was_cut_short_may_be_made_again(tmp_path, config):
+    (tmp_path / 'config.part').write_text('{"con')
+    workdir.claim(tmp_path, config, {})
+    assert workdir.is_run(tmp_path)
