@@ -2,11 +2,13 @@
 
 A row is one implementation of one case: seconds of value and gradient (the smallest of several
 interleaved rounds), its ratio to the case's plain jnp expression, and the temporary memory that
-the compiler planned. Peers that are not installed are left out. --cases=nt_xent_4096 picks some.
+the compiler planned, also in units of the case's similarity matrix. Peers that are not installed
+are left out. --cases=nt_xent_4096 picks some.
 """
 
 import dataclasses
-import time
+import functools
+import math
 from collections.abc import Callable
 
 import jax
@@ -14,64 +16,63 @@ import jax.numpy as jnp
 import numpy as np
 from absl import app, flags, logging
 
+from benchmarks import plain_losses
+from benchmarks.plain_losses import TEMPERATURE
+from benchmarks.timing import interleaved
 from contrastive_jax import losses
 from contrastive_jax.losses import similarities
 
 CASES = flags.DEFINE_list('cases', None, 'names of cases; default: all but the slow ones')
 ROUNDS = flags.DEFINE_integer('rounds', 7, 'interleaved rounds; the smallest time counts')
 
-TEMPERATURE = 0.1
+ANCHORS, BANK, DIMENSIONS, BACKGROUND = 256, 50_000, 128, 4096  # of the bank losses
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Arrays, and functions of them to a scalar: ours, the plain expression, peers."""
+    """Functions of the same arrays to a scalar: ours, the plain expression, peers."""
 
-    shapes: tuple[tuple[int, ...], ...]
+    arrays: Callable  # Makes them.
     ours: Callable
     plain: Callable
+    matrix: tuple[int, int] | None = None  # Shape of the similarity matrix.
     peers: tuple[str, ...] = ()  # Names in PEERS.
     compile_only: bool = False
     slow: bool = False
     gradients: int = 2  # How many of the arrays are differentiated.
 
 
-def plain_nt_xent(z1, z2):
-    """The whole matrix, as one would write it."""
-    rows = jnp.concatenate([z1, z2])
-    rows = rows / jnp.linalg.norm(rows, axis=1, keepdims=True)
-    logits = jnp.matmul(rows, rows.T, precision=similarities.PRECISION) / TEMPERATURE
-    logits = jnp.where(jnp.eye(len(rows), dtype=bool), -jnp.inf, logits)
-    pairs = len(z1)
-    positive = jnp.concatenate([jnp.diagonal(logits, pairs), jnp.diagonal(logits, -pairs)])
-    return jnp.mean(jax.nn.logsumexp(logits, axis=1) - positive)
+def normal_arrays(*shapes):
+    """A function that draws arrays of these shapes."""
+
+    def draw():
+        random = np.random.default_rng(0)
+        return [random.standard_normal(shape, np.float32) for shape in shapes]
+
+    return draw
 
 
-def plain_box_info_nce(anchors, positives):
-    """The whole [n, n, d] array of differences, as one would write it."""
-    differences = jnp.sum(jnp.square(anchors[:, None] - anchors[None]), axis=-1)
-    align = jnp.sum(jnp.square(anchors - positives), axis=-1)
-    logits = jnp.where(jnp.eye(len(anchors), dtype=bool), -align[:, None], -differences)
-    return jnp.mean(align + jax.nn.logsumexp(logits, axis=1))
-
-
-def plain_sliced_wasserstein(samples, prior_samples, projections):
-    """Two sorts of columns, as one would write it."""
-    values, prior_values = (
-        jnp.sort(jnp.matmul(rows, projections, precision=similarities.PRECISION), axis=0)
-        for rows in (samples, prior_samples)
+def bank_arrays(count):
+    """The first `count` of anchors, bank, index, background and close set (a tenth of it)."""
+    random = np.random.default_rng(0)
+    anchors, bank = (
+        rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        for rows in normal_arrays((ANCHORS, DIMENSIONS), (BANK, DIMENSIONS))()
     )
-    return jnp.mean(jnp.square(values - prior_values))
+    index = random.permutation(BANK)[:ANCHORS].astype(np.int32)
+    background = random.integers(0, BANK, (ANCHORS, BACKGROUND), np.int32)
+    close = np.where(random.random(background.shape) < 0.1, background, -1).astype(np.int32)
+    return [anchors, bank, index, background, close][:count]
 
 
-def our_nt_xent(z1, z2):
-    """The library's, value only."""
-    return losses.nt_xent(z1, z2, temperature=TEMPERATURE)[0]
+def value_of(loss, **options):
+    """The loss as a function of arrays to its value; arrays beyond the third are sets of ids."""
 
+    def value(*arrays):
+        sets = dict(zip(('background', 'close'), arrays[3:], strict=False))
+        return loss(*arrays[:3], **sets, **options)[0]
 
-def our_box_info_nce(anchors, positives):
-    """The library's, value only."""
-    return losses.box_info_nce(anchors, positives, temperature=1.0)[0]
+    return value
 
 
 def optax_nt_xent(arrays):
@@ -140,7 +141,17 @@ PEERS = {
 
 def nt_xent_case(rows, **options):
     """NT-Xent of `rows` rows in both views together, 128 dimensions."""
-    return Case(((rows // 2, 128),) * 2, our_nt_xent, plain_nt_xent, **options)
+    ours = value_of(losses.nt_xent, temperature=TEMPERATURE)
+    arrays = normal_arrays((rows // 2, DIMENSIONS), (rows // 2, DIMENSIONS))
+    return Case(arrays, ours, plain_losses.nt_xent, matrix=(rows, rows), **options)
+
+
+def bank_case(loss, count, plain, **options):
+    """A loss of the first `count` of `bank_arrays`; the bank itself is state, without gradient."""
+    ours = value_of(loss, temperature=TEMPERATURE, **options)
+    plain = functools.partial(plain, **options)
+    arrays = functools.partial(bank_arrays, count)
+    return Case(arrays, ours, plain, matrix=(ANCHORS, BANK), gradients=1)
 
 
 TABLE = {
@@ -149,14 +160,25 @@ TABLE = {
     'nt_xent_16384': nt_xent_case(16384),
     'nt_xent_65536': nt_xent_case(65536, compile_only=True),
     'nt_xent_2048_optax': nt_xent_case(2048, peers=('optax',), slow=True),
-    'box_info_nce_2048': Case(((2048, 10),) * 2, our_box_info_nce, plain_box_info_nce),
+    'box_info_nce_2048': Case(
+        normal_arrays((2048, 10), (2048, 10)),
+        value_of(losses.box_info_nce, temperature=1.0),
+        plain_losses.box_info_nce,
+        matrix=(2048, 2048),
+    ),
     'sliced_wasserstein': Case(
-        ((2048, 64), (2048, 64), (64, 64)),
+        normal_arrays((2048, 64), (2048, 64), (64, 64)),
         losses.sliced_wasserstein,
-        plain_sliced_wasserstein,
+        plain_losses.sliced_wasserstein,
         peers=('ott-jax', 'pot'),
         gradients=1,
     ),
+    'contrastive': bank_case(losses.contrastive, 3, plain_losses.contrastive),
+    'hard_contrastive': bank_case(
+        losses.hard_contrastive, 3, plain_losses.hard_contrastive, num_hard=4095
+    ),
+    'ball': bank_case(losses.ball, 4, plain_losses.ball),
+    'local_aggregation': bank_case(losses.local_aggregation, 5, plain_losses.local_aggregation),
 }
 
 
@@ -184,11 +206,9 @@ def _torch(function, arrays):
 
 def implementations(case):
     """Name to (call, temporary bytes); peers that cannot be imported are left out."""
-    draw = np.random.default_rng(0).standard_normal
     if case.compile_only:
-        arrays = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in case.shapes]
-        return {'ours': _compiled(case.ours, arrays, case.gradients)}
-    arrays = [jnp.asarray(draw(shape), jnp.float32) for shape in case.shapes]
+        return {'ours': _compiled(case.ours, jax.eval_shape(case.arrays), case.gradients)}
+    arrays = [jnp.asarray(array) for array in case.arrays()]
     rows = {
         'plain': _compiled(case.plain, arrays, case.gradients),
         'ours': _compiled(case.ours, arrays, case.gradients),
@@ -201,15 +221,19 @@ def implementations(case):
     return rows
 
 
-def seconds(calls, rounds):
-    """The smallest time of each call over interleaved rounds, after one round to warm up."""
-    times = {name: [] for name in calls}
-    for _ in range(rounds + 1):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - start)
-    return {name: min(values[1:]) for name, values in times.items()}
+def print_rows(name, case, rounds):
+    """Measures a case and prints its rows."""
+    rows = implementations(case)
+    times = {}
+    if not case.compile_only:
+        times = interleaved({row: call for row, (call, _) in rows.items()}, rounds)
+        times = {row: fastest for row, (fastest, _) in times.items()}
+    for row, (_, temporaries) in rows.items():
+        taken = f'{times[row]:9.4f} {times[row] / times["plain"]:9.2f}' if times else ' ' * 19
+        memory = '' if temporaries is None else f'{temporaries / 2**20:9.1f}'
+        if memory and case.matrix:
+            memory += f' {temporaries / (4 * math.prod(case.matrix)):9.2f}'
+        print(f'{name:<22} {row:<24} {taken} {memory}'.rstrip(), flush=True)
 
 
 def main(argv):
@@ -221,15 +245,10 @@ def main(argv):
     unknown = set(chosen) - set(TABLE)
     if unknown:
         raise app.UsageError(f'--cases has {sorted(unknown)}; valid: {", ".join(TABLE)}')
-    print(f'{"case":<22} {"implementation":<24} {"seconds":>9} {"to plain":>9} {"MiB":>9}')
+    columns = ('seconds', 'to plain', 'MiB', 'matrices')
+    print(f'{"case":<22} {"implementation":<24} ' + ' '.join(f'{c:>9}' for c in columns))
     for name in chosen:
-        rows = implementations(TABLE[name])
-        calls = {row: call for row, (call, _) in rows.items()}
-        times = {} if TABLE[name].compile_only else seconds(calls, ROUNDS.value)
-        for row, (_, temporaries) in rows.items():
-            taken = f'{times[row]:9.4f} {times[row] / times["plain"]:9.2f}' if times else ' ' * 19
-            memory = '' if temporaries is None else f'{temporaries / 2**20:9.1f}'
-            print(f'{name:<22} {row:<24} {taken} {memory:>9}', flush=True)
+        print_rows(name, TABLE[name], ROUNDS.value)
 
 
 if __name__ == '__main__':

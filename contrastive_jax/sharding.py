@@ -1,5 +1,7 @@
 """Devices: one mesh with one `data` axis; batches are split over it, all else is replicated."""
 
+import math
+
 import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
@@ -27,6 +29,17 @@ def batch_sharding(mesh):
 def replicated(mesh):
     """The whole array on every device."""
     return NamedSharding(mesh, PartitionSpec())
+
+
+def automatic_axes():
+    """Names of the Auto axes of the mesh in context, () where they span one device or none."""
+    mesh = jax.sharding.get_abstract_mesh()
+    axes = tuple(
+        name
+        for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)
+        if kind == AxisType.Auto
+    )
+    return axes if math.prod(mesh.shape[name] for name in axes) > 1 else ()
 
 
 def check_batch(batch_size, mesh, field='batch_size'):

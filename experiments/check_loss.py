@@ -12,10 +12,10 @@ Exits with 1 where an identity that must hold does not, 2 on bad input.
 """
 
 import contextlib
-import sys
 
 from absl import flags
 
+from contrastive_jax.errors import BadInput
 from experiments import cli
 
 LOSS = flags.DEFINE_string(
@@ -36,9 +36,8 @@ def main():
     try:
         function, options = identities.loss_of(LOSS.value)
         findings = identities.check(function, options)
-    except ValueError as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 2
+    except ValueError as error:  # whatever the user's module says of itself
+        raise BadInput(str(error)) from error
     print(identities.table(findings))
     return int(any(finding.must and finding.holds is False for finding in findings))
 

@@ -104,6 +104,16 @@ def permuted_pairs_change_nothing(case):
 
 def any_number_of_devices(case):
     """1, 2 and 4 devices with different rows on each agree, with and without a mesh in context."""
+    return _on_devices(case, AxisType.Auto, ((2, True), (4, True), (4, False)))
+
+
+def explicit_mesh_axes(case):
+    """The same on 4 devices of a mesh whose sharding is part of the type, as JAX makes them."""
+    return _on_devices(case, AxisType.Explicit, ((4, False),))
+
+
+def _on_devices(case, axis_type, layouts):
+    """One device against layouts: (devices, whether the mesh is in context)."""
     devices = jax.devices() if len(jax.devices()) >= 4 else jax.devices('cpu')
     if len(devices) < 4:
         return None, f'needs 4 devices, found {len(devices)}'
@@ -111,8 +121,8 @@ def any_number_of_devices(case):
     sharp = case.temperature is not None and np.min(case.temperature) < SHARP
     tolerance = SHARP_DEVICE_ROUNDING if sharp else DEVICE_ROUNDING
     worst = 0.0
-    for count, in_context in ((2, True), (4, True), (4, False)):
-        mesh = Mesh(np.asarray(devices[:count]), ('data',), axis_types=(AxisType.Auto,))
+    for count, in_context in layouts:
+        mesh = Mesh(np.asarray(devices[:count]), ('data',), axis_types=(axis_type,))
         arrays = {
             name: jax.device_put(
                 array, NamedSharding(mesh, PartitionSpec(*('data',) * (name in case.row_names)))
@@ -268,6 +278,7 @@ MUST_HOLD = (
     float64_agrees,
 )
 REPORTED = (
+    explicit_mesh_axes,
     mispairing_is_worse,
     identical_rows,
     finite_with_a_huge_row,
@@ -292,7 +303,7 @@ def check(function, options=None, checks=CHECKS):
       A list of `Finding`, one for each check. A check in which the function raises does not hold.
 
     Raises:
-      ValueError: no inputs can be made for the function, or it has no such option.
+      BadInput: no inputs can be made for the function, or it has no such option.
     """
     case = Case.of(function, options)
     findings = []

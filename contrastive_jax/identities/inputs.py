@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from contrastive_jax import names
+from contrastive_jax.errors import BadInput
 
 # Options that a loss may require, where the user gives none.
 OPTIONS = {
@@ -132,17 +133,20 @@ class Case:
           **sizes: arguments of `arrays_by_name`.
 
         Raises:
-          ValueError: an option that the function does not have, or a required parameter of a
-            name from which no input can be made.
+          BadInput: a function without a signature, an option that it does not have, or a required
+            parameter of a name from which no input can be made.
         """
         options = dict(options or {})
-        parameters = inspect.signature(function).parameters
         title = getattr(function, '__name__', 'the loss')
+        try:
+            parameters = inspect.signature(function).parameters
+        except (TypeError, ValueError) as error:  # functions written in C
+            raise BadInput(f'{title} has no signature that names its arrays: {error}.') from error
         known = arrays_by_name(**sizes)
         open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         for name in options:
             if name not in parameters and not open_ended:
-                raise ValueError(
+                raise BadInput(
                     f'{name!r} is not an option of {title}, whose parameters are: '
                     f'{", ".join(parameters)}.{names.nearest(name, parameters)}'
                 )
@@ -248,10 +252,10 @@ def _roles(title, required, parameters, known):
     if unknown and unknown == positional and len(unknown) == 2 and not roles:
         return dict(zip(unknown, ('z1', 'z2'), strict=True))
     if unknown:
-        raise ValueError(
+        raise BadInput(
             f'no input is known for the parameter {unknown[0]!r} of {title}; known are: '
             f'{", ".join(known)}; any other must be given as an option.'
         )
     if not roles:
-        raise ValueError(f'{title} takes no array; known are: {", ".join(known)}.')
+        raise BadInput(f'{title} takes no array; known are: {", ".join(known)}.')
     return roles

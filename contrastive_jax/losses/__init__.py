@@ -4,6 +4,7 @@ Two-view training objectives take raw projections `z1, z2` [n, d], row i of both
 and return `(scalar, parts)`: the mean over anchors in nats and a dict of named scalars.
 """
 
+from contrastive_jax.losses.anisotropic import anisotropic_info_nce
 from contrastive_jax.losses.bootstrap import byol_regression
 from contrastive_jax.losses.generalized import generalized_contrastive
 from contrastive_jax.losses.infonce import (
@@ -44,6 +45,7 @@ from contrastive_jax.losses.supervised import cross_entropy, multi_label, supcon
 from contrastive_jax.losses.vae import evidence_lower_bound
 
 __all__ = [
+    'anisotropic_info_nce',
     'annulus',
     'ball',
     'barber_agakov',

@@ -11,9 +11,10 @@ def any_mesh(loss):
 
     On Explicit axes, which `jax.make_mesh` makes by default, the product of a batch with itself is
     a type error. There the loss runs with those axes turned to Auto; elsewhere nothing changes.
+    (Outside of jit and of any mesh context JAX takes no gradient on such arrays, of whatever.)
 
     Args:
-      loss: function of arrays and keyword options to scalars.
+      loss: function of arrays and keyword options to scalars. Options may be arrays, or hold some.
 
     Returns:
       A function of the same signature; its results are replicated.
@@ -21,23 +22,25 @@ def any_mesh(loss):
 
     @functools.wraps(loss)
     def on_any_mesh(*arrays, **options):
-        everything = jax.tree.leaves((arrays, options))
-        meshes = [jax.typeof(x).sharding.mesh for x in everything if isinstance(x, jax.Array)]
-        for mesh in meshes:
+        leaves, structure = jax.tree.flatten((arrays, options))
+        placed = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)}
+
+        def with_arrays(placed):
+            everything = [placed.get(i, leaf) for i, leaf in enumerate(leaves)]
+            arrays, options = jax.tree.unflatten(structure, everything)
+            return loss(*arrays, **options)
+
+        for array in placed.values():
+            mesh = jax.typeof(array).sharding.mesh
             axes = tuple(
                 name
                 for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)
                 if kind == AxisType.Explicit
             )
             if axes:
-                traced = {k: x for k, x in options.items() if isinstance(x, jax.Array)}
-                static = {k: x for k, x in options.items() if k not in traced}
-                automatic = jax.sharding.auto_axes(
-                    lambda arrays, traced: loss(*arrays, **traced, **static),  # noqa: B023
-                    axes=axes,
-                    out_sharding=NamedSharding(mesh, PartitionSpec()),
-                )
-                return automatic(arrays, traced)
+                replicated = NamedSharding(mesh, PartitionSpec())
+                automatic = jax.sharding.auto_axes(with_arrays, axes=axes, out_sharding=replicated)
+                return automatic(placed)
         return loss(*arrays, **options)
 
     return on_any_mesh

@@ -6,7 +6,11 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec
 
-from contrastive_jax.losses import similarities, streaming
+from contrastive_jax.losses import similarities
+from contrastive_jax.sharding import automatic_axes
+
+# Rows of a bank's size that are marked at a time.
+MARKED_ROWS = 32
 
 
 def check(anchors, bank, index, **ids):
@@ -61,26 +65,33 @@ def at(matrix, ids):
 
 def listed(ids, queries, size):
     """Whether `queries[i, k]` is among `ids[i]`, ids below `size`: [b, k] of bool."""
-    places = jnp.where((ids >= 0) & (ids < size), ids, size).astype(jnp.int32)
-    marks = jnp.zeros((ids.shape[0], size), bool)
-    marks = jax.vmap(lambda row, place: row.at[place].set(True, mode='drop'))(marks, places)
-    return at(marks, queries)
+    if ids.shape[1] == 0:
+        return jnp.zeros(queries.shape, bool)
+
+    def in_row(pair):
+        ids, queries = pair
+        places = jnp.where((ids >= 0) & (ids < size), ids, size).astype(jnp.int32)
+        marks = jnp.zeros(size, bool).at[places].set(True, mode='drop')
+        return marks[jnp.clip(queries, 0, size - 1)]
+
+    # Some rows at a time: the marks of all of them are a fourth of the similarity matrix.
+    return by_rows(lambda *pair: jax.lax.map(in_row, pair, batch_size=MARKED_ROWS), ids, queries)
 
 
-def by_rows(function, matrix):
-    """`function(matrix)`, [b, ...], where each row of the result needs that row of the matrix only.
+def by_rows(function, *arrays):
+    """`function(*arrays)`, all [b, ...], where row i of the result needs the rows i only.
 
     Where the mesh in context has several devices, each one works on its rows. Left alone the
     compiler gathers the whole [b, N] matrix on every device before a top-k.
     """
-    axes = streaming._automatic_axes()
+    axes = automatic_axes()
     mesh = jax.sharding.get_abstract_mesh()
-    if not axes or matrix.shape[0] % math.prod(mesh.shape[axis] for axis in axes):
-        return function(matrix)
+    if not axes or arrays[0].shape[0] % math.prod(mesh.shape[axis] for axis in axes):
+        return function(*arrays)
     rows = PartitionSpec(axes)
     return jax.shard_map(
         function, in_specs=rows, out_specs=rows, axis_names=set(axes), check_vma=False
-    )(matrix)
+    )(*arrays)
 
 
 def log_partition(positive, logits, member):

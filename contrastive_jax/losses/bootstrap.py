@@ -4,8 +4,10 @@ import jax
 import jax.numpy as jnp
 
 from contrastive_jax.losses import similarities
+from contrastive_jax.losses.any_mesh import any_mesh
 
 
+@any_mesh
 def byol_regression(predictions1, predictions2, targets1, targets2):
     """Squared distance of each view's unit prediction to the other view's unit target.
 

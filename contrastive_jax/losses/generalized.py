@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from contrastive_jax.losses import similarities, streaming
+from contrastive_jax.losses.any_mesh import any_mesh
 from contrastive_jax.losses.sliced_wasserstein import random_projections, sliced_wasserstein
 
 PRIORS = ('uniform_hypersphere', 'uniform_hypercube', 'normal')
@@ -12,6 +13,7 @@ DISTRIBUTIONS = ('log_sum_exp', 'sliced_wasserstein')
 CONVENTIONS = ('notebook', 'table1')
 
 
+@any_mesh
 def generalized_contrastive(
     z1,
     z2,

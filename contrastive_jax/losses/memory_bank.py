@@ -10,8 +10,10 @@ import jax
 import jax.numpy as jnp
 
 from contrastive_jax.losses import bank_terms, similarities, streaming
+from contrastive_jax.losses.any_mesh import any_mesh
 
 
+@any_mesh
 def contrastive(anchors, bank, index, *, temperature):
     """Contrastive loss of an anchor against every row of the bank.
 
@@ -41,6 +43,7 @@ def contrastive(anchors, bank, index, *, temperature):
     return bank_terms.softmax_parts(positive, log_sum_exp, bank_terms.inside(index, bank))
 
 
+@any_mesh
 def instance_discrimination(anchors, bank, index, *, temperature):
     """Instance discrimination (IR): minus the log probability of the anchor's own row.
 
@@ -69,6 +72,7 @@ def instance_discrimination(anchors, bank, index, *, temperature):
     return loss, {**parts, 'mutual_information': log_size - loss}
 
 
+@any_mesh
 def instance_discrimination_views(z1, z2, *, temperature):
     """Instance discrimination without a bank: the other view of every example is the bank.
 
@@ -107,6 +111,7 @@ def instance_discrimination_views(z1, z2, *, temperature):
     return loss, parts
 
 
+@any_mesh
 def simple_contrastive(anchors, bank, index, *, weight=None):
     """Simple contrastive loss: no softmax, every negative counts alike.
 
@@ -142,6 +147,7 @@ def simple_contrastive(anchors, bank, index, *, weight=None):
     return _simple_parts(positive, weight * negative, bank_terms.inside(index, bank))
 
 
+@any_mesh
 def hard_contrastive(anchors, bank, index, *, temperature, num_hard):
     """Contrastive loss against the positive and the hardest negatives only.
 
@@ -173,6 +179,7 @@ def hard_contrastive(anchors, bank, index, *, temperature, num_hard):
     return bank_terms.softmax_parts(positive, log_sum_exp, bank_terms.inside(index, bank))
 
 
+@any_mesh
 def hard_simple_contrastive(anchors, bank, index, *, num_hard, weight=None):
     """Simple contrastive loss against the hardest negatives only.
 

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
 
+from contrastive_jax.losses.any_mesh import any_mesh
+
 UNITS = {'nats': 1.0, 'bits': math.log(2)}
 NORMALIZATIONS = ('log_k', 'log_2k_minus_1')
 
@@ -75,6 +77,7 @@ def vince_bound(loss, background_sizes, *, unit='nats'):
     return _in_unit(jnp.mean(jnp.log(sizes)) - jnp.asarray(loss, jnp.float32), unit)
 
 
+@any_mesh
 def nwj(scores, *, unit='nats'):
     """The bound of Nguyen, Wainwright and Jordan, tight at f = 1 + log p(x|y) / p(x).
 
@@ -98,6 +101,7 @@ def nwj(scores, *, unit='nats'):
     return _in_unit(jnp.mean(joint) - jnp.exp(jnp.minimum(exponent, LARGEST_EXPONENT)), unit)
 
 
+@any_mesh
 def barber_agakov(scores, *, log_partition=None, unit='nats'):
     """The unnormalised Barber-Agakov bound, tight at f = log p(x|y) / p(x) + c(y).
 

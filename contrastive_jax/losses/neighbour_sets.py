@@ -10,11 +10,13 @@ the mean, which is 0 if all are; the part `left_out` is the share of such anchor
 import jax.numpy as jnp
 
 from contrastive_jax.losses import bank_terms
+from contrastive_jax.losses.any_mesh import any_mesh
 from contrastive_jax.losses.memory_bank import instance_discrimination
 
 REDUCTIONS = ('sum', 'mean')
 
 
+@any_mesh
 def ball(anchors, bank, index, *, temperature, background):
     """BALL: the anchor's own row against its background set.
 
@@ -41,12 +43,13 @@ def ball(anchors, bank, index, *, temperature, background):
 
     Source: Wu 2020, Sec. 5 (BALL).
     """
-    nothing = jnp.full((anchors.shape[0], 1), -1, jnp.int32)
+    nothing = jnp.zeros((anchors.shape[0], 0), jnp.int32)
     return annulus(
         anchors, bank, index, temperature=temperature, background=background, close=nothing
     )
 
 
+@any_mesh
 def annulus(anchors, bank, index, *, temperature, background, close, include_positive=True):
     """ANN: the anchor's own row against the background that is not close to it.
 
@@ -85,6 +88,7 @@ def annulus(anchors, bank, index, *, temperature, background, close, include_pos
     return bank_terms.softmax_parts(positive, log_sum_exp, counted)
 
 
+@any_mesh
 def local_aggregation(anchors, bank, index, *, temperature, background, close, reduce='sum'):
     """Local aggregation (LA): the anchor's close neighbours against its background.
 
@@ -126,6 +130,7 @@ def local_aggregation(anchors, bank, index, *, temperature, background, close, r
     return bank_terms.softmax_parts(numerator, log_sum_exp, bank_terms.inside(index, bank))
 
 
+@any_mesh
 def contrastive_multiview_coding(
     anchors1, anchors2, bank1, bank2, index, *, temperature, backgrounds=None, closes=None
 ):

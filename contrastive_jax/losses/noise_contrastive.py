@@ -6,8 +6,10 @@ import numpy as np
 from scipy import special
 
 from contrastive_jax.losses import bank_terms
+from contrastive_jax.losses.any_mesh import any_mesh
 
 
+@any_mesh
 def instance_discrimination_noise_contrastive(
     anchors, bank, index, *, temperature, noise, kappa=None
 ):

@@ -7,6 +7,8 @@ from jax import lax
 from jax.sharding import PartitionSpec
 
 from contrastive_jax.losses import similarities
+from contrastive_jax.losses.any_mesh import any_mesh
+from contrastive_jax.sharding import automatic_axes
 
 PROJECTIONS = ('orthogonal', 'independent')
 
@@ -45,6 +47,7 @@ def random_projections(dimensions, num_projections, *, key, kind='orthogonal'):
     return jnp.concatenate(list(blocks), axis=1)[:, :num_projections]
 
 
+@any_mesh
 def sliced_wasserstein(samples, prior_samples, projections):
     """Squared 2-Wasserstein distance of the projections, averaged over the directions.
 
@@ -82,24 +85,12 @@ def sliced_wasserstein(samples, prior_samples, projections):
             'samples, prior_samples and projections must be [m, d], [k, d] and [d, p] with no '
             f'empty axis, got {shapes[0]}, {shapes[1]} and {shapes[2]}.'
         )
-    axes = _automatic_axes()
+    axes = automatic_axes()
     if axes:
         total = _sharded_total(samples, prior_samples, projections, axes)
     else:
         total = _total(_project(samples, projections), _project(prior_samples, projections))
     return total / projections.shape[1]
-
-
-def _automatic_axes():
-    """Names of the mesh axes that a loss may spread over, () for one device or no mesh."""
-    mesh = jax.sharding.get_abstract_mesh()
-    automatic = [
-        name
-        for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)
-        if kind == jax.sharding.AxisType.Auto
-    ]
-    devices = int(np.prod([mesh.shape[name] for name in automatic]))
-    return tuple(automatic) if devices > 1 else ()
 
 
 def _project(rows, projections):

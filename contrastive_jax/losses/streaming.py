@@ -14,9 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import AxisType, PartitionSpec
+from jax.sharding import PartitionSpec
 
 from contrastive_jax.losses import similarities
+from contrastive_jax.sharding import automatic_axes
 
 # A block of float32 logits of this side is 1 MiB: it stays in a core's cache, and smaller ones
 # lose more to the loop than they gain.
@@ -87,7 +88,7 @@ def log_sum_exp_and_largest(
     plan = _checked_plan(rows, candidates, similarity, block_size, exclude_groups_of, sums)
     rows = jnp.asarray(rows, jnp.float32)
     candidates = rows if columns is None else jnp.asarray(columns, jnp.float32)
-    axes = _automatic_axes()
+    axes = automatic_axes()
     if axes:
         everyone = functools.partial(_blocked, dataclasses.replace(plan, sums='rows'))
         return _over_devices(everyone, axes, rows, candidates)[0]
@@ -109,7 +110,7 @@ def log_sum_exp_both_ways(rows, columns, *, exclude_groups_of=0, block_size=None
       A pair for the rows, two [n] float32 arrays, and a pair for the columns, two of [m].
     """
     options = {'exclude_groups_of': exclude_groups_of, 'block_size': block_size}
-    if _automatic_axes():
+    if automatic_axes():
         first = log_sum_exp_and_largest(rows, columns, **options)
         return first, log_sum_exp_and_largest(columns, rows, **options)
     similarity = similarities.inner_products
@@ -137,7 +138,7 @@ def largest_logits(rows, count, *, exclude_groups_of=0):
     block = max(1, LARGEST_BLOCK**2 // max(1, rows.shape[0]))
     plan = _checked_plan(rows, rows, similarities.inner_products, block, exclude_groups_of, 'rows')
     select = functools.partial(_select_largest, plan, count)
-    axes = _automatic_axes()
+    axes = automatic_axes()
     if axes:
         return _over_devices(select, axes, rows, rows)
     return select(rows, rows, jnp.int32(0))
@@ -185,17 +186,6 @@ class _Plan:
         else:
             visits = (None, np.divmod(np.arange(math.prod(grid)), grid[1]))
         return (row_block, column_block), visits
-
-
-def _automatic_axes():
-    """Names of the axes over which the rows are to be split; none on one device."""
-    mesh = jax.sharding.get_abstract_mesh()
-    axes = tuple(
-        name
-        for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)
-        if kind == AxisType.Auto
-    )
-    return axes if math.prod(mesh.shape[name] for name in axes) > 1 else ()
 
 
 def _over_devices(function, axes, rows, columns):

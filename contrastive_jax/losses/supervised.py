@@ -5,8 +5,10 @@ import jax.numpy as jnp
 from jax.scipy.special import logsumexp
 
 from contrastive_jax.losses import similarities, streaming
+from contrastive_jax.losses.any_mesh import any_mesh
 
 
+@any_mesh
 def cross_entropy(logits, labels):
     """Softmax cross entropy.
 
@@ -28,15 +30,16 @@ def cross_entropy(logits, labels):
     if logits.ndim != 2 or 0 in logits.shape:
         raise ValueError(f'logits must be [n, c] with no empty axis, got {logits.shape}.')
     _check_labels(logits, labels)
-    logits = logits.astype(jnp.float32)
+    logits, labels = logits.astype(jnp.float32), labels.astype(jnp.int32)
     known = (labels >= 0) & (labels < logits.shape[1])
     position = jnp.where(known, labels, 0)[:, None]
     chosen = jnp.take_along_axis(logits, position, axis=1)[:, 0]
     loss = _mean_where(known, logsumexp(logits, axis=1) - chosen)
-    correct = jnp.argmax(logits, axis=1) == position[:, 0]
+    correct = jnp.argmax(logits, axis=1).astype(jnp.int32) == position[:, 0]
     return loss, {'accuracy': _mean_where(known, correct.astype(jnp.float32))}
 
 
+@any_mesh
 def multi_label(logits, labels):
     """Binary cross entropy of every class, for examples with any number of classes.
 
@@ -64,6 +67,7 @@ def multi_label(logits, labels):
     return loss, {'accuracy': jnp.mean(((logits > 0) == (present > 0.5)).astype(jnp.float32))}
 
 
+@any_mesh
 def supcon(z, labels, *, temperature):
     """Supervised contrastive loss: every other row of the same label is a positive.
 
@@ -97,7 +101,7 @@ def supcon(z, labels, *, temperature):
     number = z.shape[0]
     class_of = jnp.unique(labels, size=number, return_inverse=True)[1].reshape(number)
     sums = jax.ops.segment_sum(rows, class_of, num_segments=number)
-    sizes = jax.ops.segment_sum(jnp.ones(number), class_of, num_segments=number)
+    sizes = jax.ops.segment_sum(jnp.ones(number, jnp.float32), class_of, num_segments=number)
     positives = sizes[class_of] - 1
     mean_positive = (sums[class_of] - rows) / jnp.maximum(positives, 1)[:, None]
     has_positive = positives > 0

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from contrastive_jax.losses import similarities
+from contrastive_jax.losses.any_mesh import any_mesh
 
 LIKELIHOODS = ('bernoulli', 'normal')
 
@@ -13,6 +14,7 @@ LIKELIHOODS = ('bernoulli', 'normal')
 LARGEST_LOG_VARIANCE = 60.0
 
 
+@any_mesh
 def evidence_lower_bound(
     images,
     reconstructions,

@@ -8,6 +8,10 @@ import flax.linen as nn
 class ProjectionHead(nn.Module):
     """Dense layers without bias; batch norm and ReLU behind every one but the last.
 
+    With two widths it is also BYOL's predictor, from z to q(z) for `losses.byol_regression`:
+    dense, batch norm, ReLU, dense (Grill et al. 2020; widths 4096 and 256). Batch norm takes out
+    any bias of the first layer.
+
     Attributes:
       widths: of each layer; the last is the dimension of z.
       batch_norm: makes a batch-norm layer, given `use_running_average`.

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from contrastive_jax import identities, losses
+from contrastive_jax.errors import BadInput
 from contrastive_jax.identities import checks
+from contrastive_jax.losses.any_mesh import any_mesh
 
 N = 8
 
@@ -103,6 +105,15 @@ def test_loss_that_counts_devices_fails():
     assert verdicts(counts, 'any_number_of_devices') == [False]
 
 
+def test_explicit_mesh_axes_are_a_type_error_unless_the_loss_turns_them_off():
+    # A report only: the mesh of training has Auto axes.
+    assert checks.explicit_mesh_axes not in checks.MUST_HOLD
+    finding = identities.check(good, checks=[checks.explicit_mesh_axes])[0]
+    assert finding.holds is False
+    assert 'ShardingTypeError' in finding.detail
+    assert verdicts(any_mesh(good), 'explicit_mesh_axes') == [True]
+
+
 def test_loss_that_raises_does_not_hold_and_says_why():
     def raises(z1, z2):
         raise KeyError('no such thing')
@@ -129,7 +140,8 @@ def test_standard_loss_is_recognised_with_its_factor():
         return 2 * losses.nt_xent(a, b, temperature=temperature)[0] + 1
 
     finding = identities.check(twice, {'temperature': 0.5}, [checks.standard_losses])[0]
-    assert finding.detail == '2 x nt_xent'
+    # With one temperature for all dimensions the anisotropic form is the same function.
+    assert set(finding.detail.split(', ')) == {'2 x nt_xent', '2 x anisotropic_info_nce'}
     finding = identities.check(losses.contrastive, checks=[checks.standard_losses])[0]
     assert finding.detail == '1 x instance_discrimination'
 
@@ -142,13 +154,17 @@ def test_memory_growth_tells_linear_from_quadratic():
     assert growth(good).endswith('quadratic')
 
 
-def test_inputs_of_unknown_parameters_and_options_are_value_errors():
+def test_inputs_of_unknown_parameters_and_options_are_bad_input():
     def strange(spectrogram, *, temperature):
         return jnp.sum(spectrogram) / temperature
 
-    with pytest.raises(ValueError, match="parameter 'spectrogram' of strange"):
+    with pytest.raises(BadInput, match="parameter 'spectrogram' of strange"):
         identities.check(strange)
-    with pytest.raises(ValueError, match="'temperatur' is not an option of nt_xent"):
+    with pytest.raises(BadInput, match='getattr has no signature'):
+        identities.check(getattr)
+    with pytest.raises(BadInput, match='takes no array'):
+        identities.check(lambda: 0.0)
+    with pytest.raises(BadInput, match="'temperatur' is not an option of nt_xent"):
         identities.check(losses.nt_xent, {'temperatur': 0.1})
 
 

@@ -197,6 +197,10 @@ def test_views_are_a_bank_that_is_the_other_view(arrays):
     assert float(bank) == pytest.approx(float(loss), rel=1e-5)
 
 
+SETS = {
+    'background': jnp.tile(jnp.arange(9)[None], (B, 1)),
+    'close': jnp.tile(jnp.asarray([[-1, 2, 7, 2]]), (B, 1)),
+}
 LOSSES = {
     'contrastive': (memory_bank.contrastive, {'temperature': 0.1}),
     'simple': (memory_bank.simple_contrastive, {}),
@@ -208,8 +212,10 @@ LOSSES = {
     ),
     'ball': (
         neighbour_sets.ball,
-        {'temperature': 0.1, 'background': jnp.tile(jnp.arange(9)[None], (B, 1))},
+        {'temperature': 0.1, 'background': SETS['background']},
     ),
+    'annulus': (neighbour_sets.annulus, {'temperature': 0.1, **SETS}),
+    'local_aggregation': (neighbour_sets.local_aggregation, {'temperature': 0.1, **SETS}),
     'multiview': (
         lambda anchors, bank, index, **options: neighbour_sets.contrastive_multiview_coding(
             anchors, anchors[:, ::-1], bank, bank, index, **options
@@ -266,21 +272,23 @@ def test_temporaries_are_at_most_two_and_a_half_similarity_matrices(name):
     assert compiled.memory_analysis().temp_size_in_bytes <= 2.5 * b * size * 4
 
 
-def test_hard_negatives_are_found_without_gathering_the_matrix():
+@pytest.mark.parametrize('name', ['hard', 'local_aggregation'])
+def test_rows_are_worked_on_where_they_are_without_gathering_the_matrix(name):
+    loss, options = LOSSES[name]
     mesh = Mesh(np.asarray(jax.devices()), ('data',), axis_types=(AxisType.Auto,))
     rows = NamedSharding(mesh, PartitionSpec('data'))
     whole = NamedSharding(mesh, PartitionSpec())
+    ids = jax.ShapeDtypeStruct((64, 20), jnp.int32, sharding=rows)
+    sets = {k: ids for k, v in options.items() if isinstance(v, jax.Array)}
+    fixed = {k: v for k, v in options.items() if k not in sets}
     with jax.set_mesh(mesh):
         program = jax.jit(
-            jax.value_and_grad(
-                lambda *arrays: memory_bank.hard_contrastive(*arrays, temperature=0.1, num_hard=20)[
-                    0
-                ]
-            )
+            jax.value_and_grad(lambda *arrays, **sets: loss(*arrays, **fixed, **sets)[0])
         ).lower(
             jax.ShapeDtypeStruct((64, 32), jnp.float32, sharding=rows),
             jax.ShapeDtypeStruct((2048, 32), jnp.float32, sharding=whole),
             jax.ShapeDtypeStruct((64,), jnp.int32, sharding=rows),
+            **sets,
         )
     text = program.compile().as_text()
     assert 'all-reduce' in text

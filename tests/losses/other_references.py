@@ -4,7 +4,16 @@ import math
 
 import numpy as np
 
-from tests.losses.infonce_references import unit
+from tests.losses.infonce_references import anchors_of, minus_log_share, unit
+
+
+def anisotropic_info_nce(z1, z2, *, temperature):
+    total = []
+    for anchor, positive, others in anchors_of(unit(z1), unit(z2)):
+        logits = [-np.sum((anchor - other) ** 2 / temperature) / 2 for other in others]
+        positive = -np.sum((anchor - positive) ** 2 / temperature) / 2
+        total.append(minus_log_share(positive, logits))
+    return np.mean(total)
 
 
 def byol_regression(predictions1, predictions2, targets1, targets2):

@@ -166,6 +166,14 @@ def test_cross_entropy_leaves_out_labels_outside_the_classes():
     assert cross_entropy(logits, jnp.full(6, -1))[0] == 0
 
 
+def test_cross_entropy_with_labels_of_one_byte_and_more_classes_than_a_byte_counts():
+    logits = draw(0, 3, 300).at[0, 5].set(9.0).at[1, 256 + 7].set(9.0)  # 263 is 7 in one byte
+    labels = np.array([5, 7, 255], np.uint8)
+    loss, parts = cross_entropy(logits, labels)
+    np.testing.assert_allclose(loss, cross_entropy(logits, labels.astype(np.int32))[0], rtol=0)
+    assert parts['accuracy'] == np.float32(1 / 3)
+
+
 def test_cross_entropy_closed_forms_and_extremes():
     assert cross_entropy(jnp.zeros((3, 10)), jnp.zeros(3, int))[0] == np.float32(math.log(10))
     huge = jnp.zeros((2, 3), jnp.bfloat16).at[0, 1].set(1e30)
