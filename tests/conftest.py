@@ -1,10 +1,16 @@
 """Every test runs on 4 simulated CPU devices, under strict promotion, before JAX starts."""
 
 import os
+from pathlib import Path
 
 os.environ['JAX_PLATFORMS'] = os.environ.get('JAX_PLATFORMS') or 'cpu'
 os.environ['XLA_FLAGS'] = (
     os.environ.get('XLA_FLAGS', '') + ' --xla_force_host_platform_device_count=4'
+)
+
+# Programs are shared by the workers of a run, by the processes that tests start, and by later runs.
+os.environ.setdefault(
+    'JAX_COMPILATION_CACHE_DIR', str(Path(__file__).parent.parent / '.pytest_cache' / 'programs')
 )
 
 import jax  # noqa: E402

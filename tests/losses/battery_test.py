@@ -21,7 +21,13 @@ VARIANTS = [
 # Memory growth and the comparison with the standard losses are reports, and double precision has
 # its own tests here: all three are tested in tests/identities too.
 ELSEWHERE = (checks.memory_growth, checks.standard_losses, checks.float64_agrees)
-CHECKS = [check for check in checks.CHECKS if check not in ELSEWHERE]
+# Compiled for four devices once more: too long for the ten-minute set.
+SLOW = (checks.explicit_mesh_axes,)
+CHECKS = [
+    pytest.param(check, marks=pytest.mark.slow if check in SLOW else ())
+    for check in checks.CHECKS
+    if check not in ELSEWHERE
+]
 
 
 @functools.cache
