@@ -47,8 +47,10 @@ def _difference(found, expected):
     scale = max(float(np.max(np.abs(_float64(g)))) for g in gradient.values())
     for name, entries in gradient.items():
         gap = float(np.max(np.abs(_float64(found[1][name]) - _float64(entries))))
+        if not math.isfinite(gap):  # max() would drop a NaN
+            return math.inf
         largest = max(largest, gap / max(scale, np.finfo(np.float32).tiny))
-    return math.inf if math.isnan(largest) else largest
+    return largest if math.isfinite(largest) else math.inf
 
 
 def _float64(array):

@@ -78,7 +78,10 @@ def generalized_contrastive(
             rows,
             draw_prior(prior, rows.shape, key=prior_key),
             random_projections(
-                dimensions, num_projections or dimensions, key=projections_key, kind=projections
+                dimensions,
+                dimensions if num_projections is None else num_projections,
+                key=projections_key,
+                kind=projections,
             ),
         )
     if convention == 'table1':

@@ -14,7 +14,7 @@ def in_batch_simple(z1, z2, *, weight=None):
       L = 1/(2n) sum_i [ -u_i.u_p(i) + lambda sum_{k not in {i, p(i)}} u_i.u_k ]
 
     with u the 2n unit rows of both views and p(i) the other view of row i. All negatives get the
-    same gradient; it is the limit of tau NT-Xent for a large temperature, up to a factor.
+    same gradient, which is that of tau NT-Xent for a large temperature, up to a factor.
 
     Args:
       z1: projections of the first views [n, d], n >= 2, any floating type.

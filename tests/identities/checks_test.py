@@ -53,6 +53,10 @@ def ignores_the_pairs(z1, z2):
     return jnp.mean(jnp.square(z1)) + jnp.mean(jnp.square(z2))
 
 
+def has_a_nan_gradient(z1, z2):
+    return good(z1, z2) + jnp.sqrt(jnp.sum(jnp.square(z1 - z1)))
+
+
 def verdicts(function, *names, options=None):
     chosen = [getattr(checks, name) for name in names]
     return [f.holds for f in identities.check(function, options, chosen)]
@@ -75,6 +79,11 @@ def test_everything_that_must_hold_holds_for_a_good_loss():
 )
 def test_broken_loss_fails_its_check(function, name):
     assert verdicts(function, name) == [False]
+
+
+def test_a_gradient_that_is_nan_agrees_with_nothing_not_even_itself():
+    names = ('jit_equals_eager', 'permuted_pairs_change_nothing', 'any_number_of_devices')
+    assert verdicts(has_a_nan_gradient, *names) == [False] * 3
 
 
 def test_overflow_at_a_low_temperature_fails():
