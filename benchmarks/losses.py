@@ -1,9 +1,10 @@
 """Losses beside the plain expression and beside peers: `python -m benchmarks.losses`.
 
-A row is one implementation of one case: seconds of value and gradient (the smallest of several
-interleaved rounds), its ratio to the case's plain jnp expression, and the temporary memory that
-the compiler planned, also in units of the case's similarity matrix. Peers that are not installed
-are left out. --cases=nt_xent_4096 picks some.
+A row is one implementation of one case: the time of value and gradient (the smallest of several
+interleaved rounds), our time over its time (below 1 we are faster), and the temporary memory that
+the compiler planned, also in units of the case's similarity matrix. `plain` is the expression one
+would write with jnp. Peers that are not installed are left out. --cases=nt_xent_4096 picks some;
+a case whose plain form does not fit in memory is only compiled unless it is picked.
 """
 
 import dataclasses
@@ -17,15 +18,16 @@ import numpy as np
 from absl import app, flags, logging
 
 from benchmarks import plain_losses
+from benchmarks.loss_peers import PEERS, compiled
 from benchmarks.plain_losses import TEMPERATURE
 from benchmarks.timing import interleaved
 from contrastive_jax import losses
-from contrastive_jax.losses import similarities
 
 CASES = flags.DEFINE_list('cases', None, 'names of cases; default: all but the slow ones')
 ROUNDS = flags.DEFINE_integer('rounds', 7, 'interleaved rounds; the smallest time counts')
 
 ANCHORS, BANK, DIMENSIONS, BACKGROUND = 256, 50_000, 128, 4096  # of the bank losses
+HARD, KAPPA = 4095, 2.2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Case:
     plain: Callable
     matrix: tuple[int, int] | None = None  # Shape of the similarity matrix.
     peers: tuple[str, ...] = ()  # Names in PEERS.
-    compile_only: bool = False
+    plain_fits: bool = True  # Otherwise ours alone: compiled, and run once where it is picked.
     slow: bool = False
     gradients: int = 2  # How many of the arrays are differentiated.
 
@@ -65,6 +67,18 @@ def bank_arrays(count):
     return [anchors, bank, index, background, close][:count]
 
 
+def multiview_arrays():
+    """Anchors, bank, index, then anchors and bank of a second encoder."""
+    anchors, bank, index = bank_arrays(3)
+    return [anchors, bank, index, anchors[:, ::-1], bank[:, ::-1]]
+
+
+def labelled_arrays():
+    """Rows and their labels."""
+    labels = np.random.default_rng(0).integers(0, 100, 4096, np.int32)
+    return [*normal_arrays((4096, DIMENSIONS))(), labels]
+
+
 def value_of(loss, **options):
     """The loss as a function of arrays to its value; arrays beyond the third are sets of ids."""
 
@@ -75,68 +89,18 @@ def value_of(loss, **options):
     return value
 
 
-def optax_nt_xent(arrays):
-    """Optax: labels in place of pairs; compiled like ours."""
-    import optax
-
-    def function(z1, z2):
-        labels = jnp.tile(jnp.arange(len(z1)), 2)
-        return optax.losses.ntxent(jnp.concatenate([z1, z2]), labels, temperature=TEMPERATURE)
-
-    return _compiled(function, arrays, 2)
+def multiview_coding(anchors, bank, index, other_anchors, other_bank):
+    """Contrastive multiview coding with the anchors first."""
+    return losses.contrastive_multiview_coding(
+        anchors, other_anchors, bank, other_bank, index, temperature=TEMPERATURE
+    )[0]
 
 
-def lightly_nt_xent(arrays):
-    """Lightly's NTXentLoss in PyTorch, forward and backward."""
-    from lightly.loss import NTXentLoss
-
-    return _torch(NTXentLoss(temperature=TEMPERATURE), arrays)
-
-
-def metric_learning_nt_xent(arrays):
-    """pytorch-metric-learning's NTXentLoss, forward and backward."""
-    import torch
-    from pytorch_metric_learning.losses import NTXentLoss
-
-    loss = NTXentLoss(temperature=TEMPERATURE)
-    labels = torch.arange(len(arrays[0])).repeat(2)
-    return _torch(lambda z1, z2: loss(torch.cat([z1, z2]), labels), arrays)
-
-
-def ott_sliced_wasserstein(arrays):
-    """OTT's sliced Wasserstein distance, given our directions."""
-    from ott.tools import sliced
-
-    def function(samples, prior_samples, projections):
-        def project(rows):
-            return jnp.matmul(rows, projections, precision=similarities.PRECISION)
-
-        return sliced.sliced_wasserstein(samples, prior_samples, proj_fn=project)[0]
-
-    return _compiled(function, arrays, 1)
-
-
-def pot_sliced_wasserstein(arrays):
-    """POT's sliced Wasserstein distance in PyTorch, squared, given our directions."""
-    import ot
-    import torch
-
-    projections = torch.tensor(np.asarray(arrays[2]))
-
-    def function(samples, prior_samples):
-        distance = ot.sliced_wasserstein_distance(samples, prior_samples, projections=projections)
-        return distance**2
-
-    return _torch(function, arrays[:2])
-
-
-PEERS = {
-    'optax': optax_nt_xent,
-    'lightly': lightly_nt_xent,
-    'pytorch-metric-learning': metric_learning_nt_xent,
-    'ott-jax': ott_sliced_wasserstein,
-    'pot': pot_sliced_wasserstein,
-}
+def noise_contrastive(anchors, bank, index, noise):
+    """The noise-contrastive form with the benchmark's kappa."""
+    return losses.instance_discrimination_noise_contrastive(
+        anchors, bank, index, temperature=TEMPERATURE, noise=noise, kappa=KAPPA
+    )[0]
 
 
 def nt_xent_case(rows, **options):
@@ -146,20 +110,32 @@ def nt_xent_case(rows, **options):
     return Case(arrays, ours, plain_losses.nt_xent, matrix=(rows, rows), **options)
 
 
-def bank_case(loss, count, plain, **options):
-    """A loss of the first `count` of `bank_arrays`; the bank itself is state, without gradient."""
-    ours = value_of(loss, temperature=TEMPERATURE, **options)
-    plain = functools.partial(plain, **options)
-    arrays = functools.partial(bank_arrays, count)
+def hard_case(num_hard):
+    """NT-Xent of 4,096 rows against the hardest negatives."""
+    ours = value_of(losses.in_batch_hard, temperature=TEMPERATURE, num_hard=num_hard)
+    plain = functools.partial(plain_losses.in_batch_hard, num_hard=num_hard)
+    return Case(normal_arrays((2048, DIMENSIONS), (2048, DIMENSIONS)), ours, plain, (4096, 4096))
+
+
+def bank_case(ours, plain, count=3, arrays=None):
+    """Of the first `count` of `bank_arrays`; the bank itself is state, without gradient."""
+    arrays = arrays or functools.partial(bank_arrays, count)
     return Case(arrays, ours, plain, matrix=(ANCHORS, BANK), gradients=1)
 
 
+TEMPERED = functools.partial(value_of, temperature=TEMPERATURE)
 TABLE = {
+    # These two peers need memory that grows with the cube of the rows.
     'nt_xent_512': nt_xent_case(512, peers=('optax', 'lightly', 'pytorch-metric-learning')),
-    'nt_xent_4096': nt_xent_case(4096, peers=('lightly', 'pytorch-metric-learning')),
+    'nt_xent_4096': nt_xent_case(4096, peers=('lightly',)),
     'nt_xent_16384': nt_xent_case(16384),
-    'nt_xent_65536': nt_xent_case(65536, compile_only=True),
-    'nt_xent_2048_optax': nt_xent_case(2048, peers=('optax',), slow=True),
+    'nt_xent_65536': nt_xent_case(65536, plain_fits=False),
+    'nt_xent_1024_optax': nt_xent_case(1024, peers=('optax',), slow=True),
+    'in_batch_hard_64': hard_case(64),
+    'in_batch_hard_1024': hard_case(1024),
+    'supcon_4096': Case(
+        labelled_arrays, TEMPERED(losses.supcon), plain_losses.supcon, (4096, 4096), gradients=1
+    ),
     'box_info_nce_2048': Case(
         normal_arrays((2048, 10), (2048, 10)),
         value_of(losses.box_info_nce, temperature=1.0),
@@ -173,46 +149,43 @@ TABLE = {
         peers=('ott-jax', 'pot'),
         gradients=1,
     ),
-    'contrastive': bank_case(losses.contrastive, 3, plain_losses.contrastive),
-    'hard_contrastive': bank_case(
-        losses.hard_contrastive, 3, plain_losses.hard_contrastive, num_hard=4095
+    'contrastive': bank_case(TEMPERED(losses.contrastive), plain_losses.contrastive),
+    'instance_discrimination': bank_case(
+        TEMPERED(losses.instance_discrimination), plain_losses.contrastive
     ),
-    'ball': bank_case(losses.ball, 4, plain_losses.ball),
-    'local_aggregation': bank_case(losses.local_aggregation, 5, plain_losses.local_aggregation),
+    'noise_contrastive': bank_case(
+        noise_contrastive, functools.partial(plain_losses.noise_contrastive, kappa=KAPPA), 4
+    ),
+    'simple_contrastive': bank_case(
+        value_of(losses.simple_contrastive), plain_losses.simple_contrastive
+    ),
+    'hard_contrastive': bank_case(
+        TEMPERED(losses.hard_contrastive, num_hard=HARD),
+        functools.partial(plain_losses.hard_contrastive, num_hard=HARD),
+    ),
+    'hard_simple_contrastive': bank_case(
+        value_of(losses.hard_simple_contrastive, num_hard=HARD),
+        functools.partial(plain_losses.hard_simple_contrastive, num_hard=HARD),
+    ),
+    'ball': bank_case(TEMPERED(losses.ball), plain_losses.ball, 4),
+    'annulus': bank_case(TEMPERED(losses.annulus), plain_losses.annulus, 5),
+    'local_aggregation': bank_case(
+        TEMPERED(losses.local_aggregation), plain_losses.local_aggregation, 5
+    ),
+    'multiview_coding': bank_case(
+        multiview_coding, plain_losses.multiview_coding, arrays=multiview_arrays
+    ),
 }
 
 
-def _compiled(function, arrays, gradients):
-    """Call that runs value and gradient and waits, and the planned temporary bytes."""
-    step = jax.jit(jax.value_and_grad(function, tuple(range(gradients))))
-    program = step.lower(*arrays).compile()
-    temporaries = program.memory_analysis().temp_size_in_bytes
-    return lambda: jax.block_until_ready(program(*arrays)), temporaries
-
-
-def _torch(function, arrays):
-    """As `_compiled` for PyTorch, which plans no memory ahead."""
-    import torch
-
-    tensors = [torch.tensor(np.asarray(array), requires_grad=True) for array in arrays]
-
-    def call():
-        loss = function(*tensors)
-        torch.autograd.grad(loss, tensors)
-        return loss
-
-    return call, None
-
-
-def implementations(case):
+def implementations(case, run):
     """Name to (call, temporary bytes); peers that cannot be imported are left out."""
-    if case.compile_only:
-        return {'ours': _compiled(case.ours, jax.eval_shape(case.arrays), case.gradients)}
+    if not run:
+        return {'ours': compiled(case.ours, jax.eval_shape(case.arrays), case.gradients)}
     arrays = [jnp.asarray(array) for array in case.arrays()]
-    rows = {
-        'plain': _compiled(case.plain, arrays, case.gradients),
-        'ours': _compiled(case.ours, arrays, case.gradients),
-    }
+    rows = {'ours': compiled(case.ours, arrays, case.gradients)}
+    if case.plain_fits:
+        rows['plain'] = compiled(case.plain, arrays, case.gradients)
     for name in case.peers:
         try:
             rows[name] = PEERS[name](arrays)
@@ -221,19 +194,28 @@ def implementations(case):
     return rows
 
 
-def print_rows(name, case, rounds):
+def print_rows(name, case, rounds, picked):
     """Measures a case and prints its rows."""
-    rows = implementations(case)
+    run = case.plain_fits or picked
+    rows = implementations(case, run)
     times = {}
-    if not case.compile_only:
-        times = interleaved({row: call for row, (call, _) in rows.items()}, rounds)
+    if run:
+        calls = {row: call for row, (call, _) in rows.items()}
+        times = interleaved(calls, rounds if case.plain_fits else 1)
         times = {row: fastest for row, (fastest, _) in times.items()}
     for row, (_, temporaries) in rows.items():
-        taken = f'{times[row]:9.4f} {times[row] / times["plain"]:9.2f}' if times else ' ' * 19
-        memory = '' if temporaries is None else f'{temporaries / 2**20:9.1f}'
-        if memory and case.matrix:
-            memory += f' {temporaries / (4 * math.prod(case.matrix)):9.2f}'
-        print(f'{name:<22} {row:<24} {taken} {memory}'.rstrip(), flush=True)
+        cells = [f'{1000 * times[row]:.1f}' if run else 'compiled']
+        cells.append(f'{times["ours"] / times[row]:.2g}' if row != 'ours' else '')
+        cells.append('' if temporaries is None else f'{temporaries / 2**20:,.1f}')
+        matrices = temporaries is not None and case.matrix is not None
+        cells.append(f'{temporaries / (4 * math.prod(case.matrix)):.2f}' if matrices else '')
+        print_line(name if row == 'ours' else '', row, cells)
+
+
+def print_line(case, implementation, cells):
+    """One line of the table."""
+    cells = ' '.join(f'{cell:>10}' for cell in cells)
+    print(f'{case:<24} {implementation:<24} {cells}'.rstrip(), flush=True)
 
 
 def main(argv):
@@ -245,10 +227,9 @@ def main(argv):
     unknown = set(chosen) - set(TABLE)
     if unknown:
         raise app.UsageError(f'--cases has {sorted(unknown)}; valid: {", ".join(TABLE)}')
-    columns = ('seconds', 'to plain', 'MiB', 'matrices')
-    print(f'{"case":<22} {"implementation":<24} ' + ' '.join(f'{c:>9}' for c in columns))
+    print_line('case', 'implementation', ('ms', 'ours / it', 'MiB', 'matrices'))
     for name in chosen:
-        print_rows(name, TABLE[name], ROUNDS.value)
+        print_rows(name, TABLE[name], ROUNDS.value, bool(CASES.value))
 
 
 if __name__ == '__main__':

@@ -1,10 +1,12 @@
 """Names become functions: look a name up in a module's public list, bind keywords to it."""
 
 import ast
+import contextlib
 import difflib
 import functools
 import importlib
 import inspect
+import math
 
 from contrastive_jax.errors import BadInput
 
@@ -38,11 +40,11 @@ def pick(module, name, field):
 
 
 def pick_or_import(module, name, field):
-    """The member `name` of `module.__all__`, or a user's own 'package.module:function'.
+    """The member `name` of `module.__all__`, or a user's own function.
 
     Args:
       module: a module with an `__all__`.
-      name: one of its names, or an import path with a colon before the function.
+      name: one of its names, an import path 'package.module:function', or the function itself.
       field: what the name was read from, for the error: 'loss.name'.
 
     Returns:
@@ -51,7 +53,9 @@ def pick_or_import(module, name, field):
     Raises:
       BadInput: an unknown name, a module that cannot be imported, or no such function in it.
     """
-    path, colon, function_name = name.partition(':')
+    if callable(name):
+        return name
+    path, colon, function_name = str(name).partition(':')
     if not colon:
         return pick(module, name, field)
     try:
@@ -67,6 +71,40 @@ def pick_or_import(module, name, field):
             f'{path!r} has no function {function_name!r}.' + nearest(function_name, known)
         )
     return function
+
+
+def public_name(module, function):
+    """The name under which `module.__all__` lists a function, or None."""
+    return next((n for n in module.__all__ if getattr(module, n) is function), None)
+
+
+def path_of(module, function, field):
+    """What `pick_or_import` finds a function by in another process.
+
+    Args:
+      module: a module with an `__all__`.
+      function: one of its members, or a user's own function.
+      field: what the function was given as, for the error: 'loss.name'.
+
+    Returns:
+      Its name in the list, or its import path 'package.module:function'.
+
+    Raises:
+      BadInput: a function that cannot be found again: a lambda, a function made inside another
+        or in `__main__` (a notebook or a script), a partial, an object with `__call__`.
+    """
+    if name := public_name(module, function):
+        return name
+    home = getattr(function, '__module__', None)
+    path = f'{home}:{getattr(function, "__qualname__", None)}'
+    if home and home != '__main__':
+        with contextlib.suppress(BadInput):
+            if pick_or_import(module, path, field) is function:
+                return path
+    raise BadInput(
+        f'config.{field} is {function!r}, which another process cannot import: a run that is kept '
+        "in a workdir needs a function at the top of a module, given as itself or as 'module:name'."
+    )
 
 
 def parse_call(text):
@@ -97,14 +135,16 @@ def parse_call(text):
         raise BadInput(f'{text!r} must look like name,option=value,option=value.') from error
 
 
-def bind(function, options, field, supplied=()):
-    """`function` with keyword-only `options` bound, checked against its signature at once.
+def bind(function, options, field, supplied=(), arrays=None):
+    """`function` with `options` bound, checked against its signature at once.
 
     Args:
-      function: any function or class with keyword-only options.
+      function: any function or class with options.
       options: dict of option name to value.
       field: what the options were read from, for the error: 'loss'.
-      supplied: names of keyword-only parameters that the caller passes later.
+      supplied: names of options that the caller passes later.
+      arrays: how many parameters the caller passes by position; the others are options. By
+        default the options are the keyword-only parameters.
 
     Returns:
       A partial of `function`.
@@ -113,24 +153,29 @@ def bind(function, options, field, supplied=()):
       BadInput: an unknown option, or a required one that is missing; the message shows the
         options there are and the nearest valid name.
     """
-    parameters = inspect.signature(function).parameters.values()
+    parameters = list(inspect.signature(function).parameters.values())
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     keywords = {
         parameter.name: parameter
-        for parameter in parameters
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in supplied
+        for place, parameter in enumerate(parameters)
+        if parameter.name not in supplied
+        and (
+            parameter.kind is parameter.KEYWORD_ONLY
+            or (parameter.kind is parameter.POSITIONAL_OR_KEYWORD and place >= (arrays or math.inf))
+        )
     }
+    title = getattr(function, '__name__', repr(function))
     shown = ', '.join(str(parameter) for parameter in keywords.values()) or 'none'
     for name in options:
-        if name not in keywords:
+        if name not in keywords and not open_ended:
             raise BadInput(
-                f'config.{field}.{name} is not an option of {function.__name__}, whose options '
+                f'config.{field}.{name} is not an option of {title}, whose options '
                 f'are: {shown}.' + nearest(name, keywords)
             )
     for name, parameter in keywords.items():
         if parameter.default is parameter.empty and name not in options:
             raise BadInput(
-                f'config.{field}.{name} is missing; the options of {function.__name__} are: '
-                f'{shown}.'
+                f'config.{field}.{name} is missing; the options of {title} are: {shown}.'
             )
     return functools.partial(function, **options)
 

@@ -8,7 +8,8 @@ are is read from its parameter names: z1 and z2 are the projections of two views
 bank and index a memory bank; z and labels labelled rows; and so on. Two positional parameters of
 any other names are the two views. It returns a scalar or (scalar, dict).
 
-Exits with 1 where an identity that must hold does not, 2 on bad input.
+What could not be tested says why: a temperature must be named so to be varied. Exits with 1 where
+an identity that must hold does not, 2 on bad input.
 """
 
 import contextlib

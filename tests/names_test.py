@@ -1,5 +1,6 @@
 """Names: lookups and bindings that fail early, with the choices."""
 
+import functools
 import math
 
 import pytest
@@ -62,6 +63,69 @@ def test_a_function_of_the_user_is_imported_by_path():
         names.pick_or_import(losses, 'no_module:f', 'loss.name')
     with pytest.raises(BadInput, match="has no function 'sqr'. Did you mean 'sqrt'"):
         names.pick_or_import(losses, 'math:sqr', 'loss.name')
+
+
+def test_a_function_is_its_own_name():
+    assert names.pick_or_import(losses, scaled, 'loss.name') is scaled
+    with pytest.raises(BadInput, match='config.loss.name is 3, not one of'):
+        names.pick_or_import(losses, 3, 'loss.name')
+
+
+@pytest.mark.parametrize('function', [losses.nt_xent, math.sqrt, pytest.approx])
+def test_the_path_of_a_function_finds_it_again(function):
+    path = names.path_of(losses, function, 'loss.name')
+    assert names.pick_or_import(losses, path, 'loss.name') is function
+
+
+def test_the_path_of_a_public_function_is_its_name():
+    assert names.path_of(losses, losses.nt_xent, 'loss.name') == 'nt_xent'
+    assert names.public_name(losses, losses.nt_xent) == 'nt_xent'
+    assert names.public_name(losses, scaled) is None
+
+
+def local(x):
+    return x
+
+
+local.__module__ = '__main__'
+
+
+@pytest.mark.parametrize(
+    'function',
+    [
+        lambda x: x,
+        (lambda: lambda x: x)(),
+        functools.partial(scaled, scale=1),
+        [].append,
+        local,
+    ],
+    ids=['lambda', 'nested', 'partial', 'method', 'main'],
+)
+def test_a_function_that_cannot_be_found_again_has_no_path(function):
+    with pytest.raises(BadInput, match='config.loss.name is .*another process cannot import'):
+        names.path_of(losses, function, 'loss.name')
+
+
+def test_parameters_beyond_the_arrays_are_options():
+    def loss(z1, z2, tau, offset=0):
+        return z1 + z2 + tau + offset
+
+    assert names.bind(loss, {'tau': 3}, 'loss', arrays=2)(1, 2) == 6
+    with pytest.raises(BadInput, match="config.loss.tua is not an option of loss.*mean 'tau'"):
+        names.bind(loss, {'tua': 3}, 'loss', arrays=2)
+    with pytest.raises(BadInput, match='config.loss.tau is missing'):
+        names.bind(loss, {}, 'loss', arrays=2)
+    with pytest.raises(BadInput, match='config.loss.tau is not an option'):
+        names.bind(loss, {'tau': 3}, 'loss')
+
+
+def test_a_partial_is_named_in_errors_too():
+    with pytest.raises(BadInput, match='config.loss.scal is not an option of functools.partial'):
+        names.bind(functools.partial(scaled, offset=1), {'scal': 2}, 'loss')
+
+
+def test_a_function_of_any_options_takes_any():
+    assert names.bind(lambda x, **options: options, {'a': 1}, 'loss')(0) == {'a': 1}
 
 
 def test_a_call_is_read_from_text():

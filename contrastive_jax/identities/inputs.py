@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from contrastive_jax import names
@@ -220,28 +219,41 @@ class Case:
             moved[name] = np.roll(moved[name], 1, axis=0)
         return moved
 
-    def __call__(self, arrays):
-        """The loss of a dict of arrays, without its parts."""
-        parameters = inspect.signature(self.function).parameters
+    def value_and_parts(self, arrays):
+        """The loss of a dict of arrays, and whatever it returns beside it."""
+        parameters = self.parameters
         positional = [
             n for n in self.roles if parameters[n].kind is not inspect.Parameter.KEYWORD_ONLY
         ]
         keywords = {n: arrays[n] for n in self.roles if n not in positional}
         result = self.function(*(arrays[n] for n in positional), **keywords, **self.options)
-        value = result[0] if isinstance(result, tuple) else result
-        if jnp.shape(value):
-            raise ValueError(f'a loss returns a scalar, got shape {jnp.shape(value)}.')
-        return value
+        value, *parts = result if isinstance(result, tuple) else (result,)
+        shape = getattr(value, 'shape', () if isinstance(value, float | int) else None)
+        if shape != ():
+            kind = type(value).__name__ if shape is None else f'shape {shape}'
+            raise ValueError(f'a loss returns a scalar or (scalar, dict), got {kind}.')
+        return value, parts
+
+    def results_eagerly(self, arrays):
+        """((loss, parts), gradients of the rows as a dict), operation by operation."""
+        learned = {name: arrays[name] for name in self.learned_names}
+        whole = jax.value_and_grad(lambda r: self.value_and_parts({**arrays, **r}), has_aux=True)
+        return whole(learned)
 
     @functools.cached_property
-    def value_and_gradient(self):
-        """Compiled function of a dict of arrays: the loss and a dict of gradients of rows."""
-        return jax.jit(self.value_and_gradient_eagerly)
+    def results(self):
+        """As `results_eagerly`, compiled."""
+        return jax.jit(self.results_eagerly)
+
+    def value_and_gradient(self, arrays):
+        """The loss and a dict of gradients of the rows, compiled."""
+        (value, _), gradient = self.results(arrays)
+        return value, gradient
 
     def value_and_gradient_eagerly(self, arrays):
         """As `value_and_gradient`, operation by operation."""
-        learned = {name: arrays[name] for name in self.learned_names}
-        return jax.value_and_grad(lambda rows: self({**arrays, **rows}))(learned)
+        (value, _), gradient = self.results_eagerly(arrays)
+        return value, gradient
 
 
 def _roles(title, required, parameters, known):

@@ -2,7 +2,9 @@
 
 from contrastive_jax import losses, names
 
-WORDS = {True: 'holds', False: 'fails', None: '-'}
+# The two halves of the table: its title, and the words for True, False and None.
+MUST = ('must hold:', {True: 'holds', False: 'fails', None: 'not tested'})
+REPORTED = ('worth knowing, need not hold:', {True: 'yes', False: 'no', None: '-'})
 
 
 def loss_of(text):
@@ -23,14 +25,24 @@ def loss_of(text):
 
 
 def table(findings):
-    """The findings in lines of name, verdict and detail; those that must hold come first."""
+    """The findings in lines of name, verdict and detail; those that must hold come first.
+
+    A check that must hold and does not is followed by what it means; the last line counts them.
+    """
     width = max(len(finding.name) for finding in findings)
     lines = []
-    for title, must in (('must hold', True), ('reported', False)):
-        lines.append(f'{title}:')
-        lines += [
-            f'  {finding.name:{width}}  {WORDS[finding.holds]:5}  {finding.detail}'
-            for finding in findings
-            if finding.must == must
-        ]
-    return '\n'.join(lines)
+    for must, (title, words) in ((True, MUST), (False, REPORTED)):
+        lines.append(title)
+        detail = None
+        for finding in findings:
+            if finding.must != must:
+                continue
+            same = finding.holds is False and finding.detail == detail
+            detail = finding.detail
+            shown = 'the same' if same else detail
+            lines.append(f'  {finding.name:{width}}  {words[finding.holds]:10}  {shown}')
+            if must and finding.holds is False and not same:
+                lines.append(f'  {"":{width}}  {"":10}  meant: {finding.meaning}')
+    verdicts = [finding.holds for finding in findings if finding.must]
+    counts = (f'{word} {verdicts.count(v)}' for v, word in MUST[1].items() if v in verdicts)
+    return '\n'.join([*lines, f'of {len(verdicts)} that must hold: {", ".join(counts)}'])

@@ -94,17 +94,15 @@ def by_rows(function, *arrays):
     )(*arrays)
 
 
-def log_partition(positive, logits, member):
-    """log(exp(positive) + sum over members of exp(logits)) by rows: [b], [b, k], [b, k] -> [b].
+def log_sum_exp(logits, member):
+    """Log of the sum over members of exp(logits), by rows: [b, k], [b, k] -> [b].
 
-    A positive of -inf leaves it out. A row with nothing in it gives the lowest finite float32 or
-    something near it instead of -inf, with a zero gradient.
+    A row without members gives the lowest finite float32 instead of -inf, with a zero gradient.
     """
     present = jnp.where(member, logits, -jnp.inf)
     lowest = jnp.finfo(jnp.float32).min
-    largest = jnp.maximum(jnp.maximum(positive, jnp.max(present, axis=1, initial=lowest)), lowest)
-    largest = jax.lax.stop_gradient(largest)
-    total = jnp.exp(positive - largest) + jnp.sum(jnp.exp(present - largest[:, None]), axis=1)
+    largest = jax.lax.stop_gradient(jnp.max(present, axis=1, initial=lowest))
+    total = jnp.sum(jnp.exp(present - largest[:, None]), axis=1)
     return largest + jnp.log(jnp.maximum(total, jnp.finfo(jnp.float32).tiny))
 
 
@@ -115,11 +113,16 @@ def average(values, counted):
     return total / jnp.maximum(jnp.sum(counted.astype(jnp.float32)), 1.0)
 
 
-def softmax_parts(positive, log_sum_exp, counted):
-    """The loss `mean(log_sum_exp - positive)` and its parts, averaged over the counted anchors."""
+def softmax_parts(positive, losses, counted):
+    """The mean of the anchors' losses [b] and its parts, averaged over the counted anchors.
+
+    A loss here is softplus(log-sum-exp of the negatives - positive): minus the log of the
+    positive's softmax share, without the difference of two large numbers.
+    """
+    loss, alignment = average(losses, counted), -average(positive, counted)
     parts = {
-        'alignment': -average(positive, counted),
-        'log_sum_exp': average(log_sum_exp, counted),
+        'alignment': alignment,
+        'log_sum_exp': loss - alignment,
         'left_out': jnp.mean(1.0 - counted.astype(jnp.float32)),
     }
-    return average(log_sum_exp - positive, counted), parts
+    return loss, parts

@@ -13,8 +13,8 @@ def byol_regression(predictions1, predictions2, targets1, targets2):
 
       L = 1/(2n) sum_i [ |q(z1_i) - z2'_i|^2 + |q(z2_i) - z1'_i|^2 ] = 2 - 2 (mean cosine)
 
-    The predictor q and the slowly moving target network belong to the train state; no gradient
-    reaches the targets.
+    The predictor q and the slowly moving target network are the caller's: here are only their
+    outputs, and no gradient reaches the targets.
 
     Args:
       predictions1: q(z1), predictor outputs of the first views [n, d], any floating type.

@@ -45,14 +45,17 @@ def generalized_contrastive(
       z2: projections of the second views [n, d]; row i is of the same example as row i of `z1`.
       prior: 'uniform_hypersphere', 'uniform_hypercube' ([-1, 1]^d) or 'normal'.
       distribution: 'log_sum_exp' (hypersphere only) or 'sliced_wasserstein'.
-      weight: lambda >= 0 of the distribution term.
+      weight: lambda >= 0 of the distribution term, finite; a JAX array is taken as it is.
       temperature: tau > 0 of 'log_sum_exp', a scalar or one per dimension; None otherwise.
-      scale: factor of both terms (the paper uses 1000 where rows are normalised).
-      num_projections: directions of 'sliced_wasserstein', d by default.
-      include_self: whether 'log_sum_exp' has each row among its own candidates.
+      scale: factor of both terms (the paper uses 1000 where rows are normalised), positive and
+        finite; a JAX array is taken as it is.
+      num_projections: directions of 'sliced_wasserstein', d by default; None otherwise.
+      include_self: whether 'log_sum_exp' has each row among its own candidates; True otherwise.
       convention: 'notebook' or 'table1'.
-      projections: 'orthogonal' or 'independent' directions.
-      key: random key, required for 'sliced_wasserstein', which draws the prior and the directions.
+      projections: 'orthogonal' or 'independent' directions of 'sliced_wasserstein'; 'orthogonal'
+        otherwise.
+      key: random key, required for 'sliced_wasserstein', which draws the prior and the directions;
+        'log_sum_exp' draws nothing and ignores it.
 
     Returns:
       Float32 scalar, and its parts before weight and scale: `alignment` (squared units of a
@@ -64,7 +67,18 @@ def generalized_contrastive(
     Source: Chen 2021, Eq. 2, Table 1 and Algorithm 1; conventions of its public notebook.
     """
     similarities.check_pairs('generalized_contrastive', z1, z2)
-    _check_options(prior, distribution, temperature, num_projections, convention, key)
+    _check_factors(weight, scale)
+    unused = {
+        'log_sum_exp': {
+            'num_projections': (num_projections, None),
+            'projections': (projections, 'orthogonal'),
+        },
+        'sliced_wasserstein': {
+            'temperature': (temperature, None),
+            'include_self': (include_self, True),
+        },
+    }
+    _check_options(prior, distribution, convention, temperature, key, unused.get(distribution, {}))
     if prior == 'uniform_hypersphere':
         z1, z2 = similarities.unit_rows(z1), similarities.unit_rows(z2)
     rows = jnp.concatenate([z1, z2]).astype(jnp.float32)
@@ -165,7 +179,7 @@ def draw_prior(prior, shape, *, key):
     return similarities.unit_rows(samples) if prior == 'uniform_hypersphere' else samples
 
 
-def _check_options(prior, distribution, temperature, num_projections, convention, key):
+def _check_options(prior, distribution, convention, temperature, key, unused):
     for field, value, choices in (
         ('prior', prior, PRIORS),
         ('distribution', distribution, DISTRIBUTIONS),
@@ -173,24 +187,26 @@ def _check_options(prior, distribution, temperature, num_projections, convention
     ):
         if value not in choices:
             raise ValueError(f'{field} must be one of {choices}, got {value!r}.')
-    if distribution == 'sliced_wasserstein':
-        if key is None:
-            raise ValueError("key is required for distribution 'sliced_wasserstein', which draws.")
-        if temperature is not None:
-            raise ValueError(
-                "temperature must be None for distribution 'sliced_wasserstein', which has none, "
-                f'got {temperature}.'
-            )
-        return
-    if prior != 'uniform_hypersphere':
+    if distribution == 'log_sum_exp' and prior != 'uniform_hypersphere':
         raise ValueError(
             "distribution 'log_sum_exp' needs prior 'uniform_hypersphere', the only one that it "
             f'matches, got {prior!r}.'
         )
-    if temperature is None:
+    if distribution == 'log_sum_exp' and temperature is None:
         raise ValueError("temperature is required for distribution 'log_sum_exp'.")
-    if num_projections is not None:
-        raise ValueError(
-            "num_projections must be None for distribution 'log_sum_exp', which projects "
-            f'nothing, got {num_projections}.'
-        )
+    if distribution == 'sliced_wasserstein' and key is None:
+        raise ValueError("key is required for distribution 'sliced_wasserstein', which draws.")
+    for field, (value, default) in unused.items():
+        if not (isinstance(value, type(default)) and value == default):
+            raise ValueError(
+                f'{field} must be {default!r} for distribution {distribution!r}, which makes no '
+                f'use of it, got {value!r}.'
+            )
+
+
+def _check_factors(weight, scale):
+    """ValueError for a weight or scale that is a number out of range; arrays may be traced."""
+    if not isinstance(weight, jax.Array) and not 0 <= weight < np.inf:
+        raise ValueError(f'weight must be finite and at least 0, got {weight}.')
+    if not isinstance(scale, jax.Array) and not 0 < scale < np.inf:
+        raise ValueError(f'scale must be positive and finite, got {scale}.')

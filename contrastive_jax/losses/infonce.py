@@ -31,7 +31,8 @@ def nt_xent(z1, z2, *, temperature, similarity='cosine', negatives=None, block_s
       z2: projections of the second views [n, d]; row i is of the same example as row i of `z1`.
       temperature: tau > 0, a scalar or [d]: each dimension's product is divided by its own. A
         JAX array (a learned temperature) counts as 1e-6 where it is smaller.
-      similarity: 'cosine' (unit rows), 'inner_product' (rows as they are) or 'standardized' (each
+      similarity: 'cosine' (unit rows), 'inner_product' (rows as they are; an entry over sqrt(tau)
+        counts as at most 1e14 / sqrt(d), and has no gradient beyond) or 'standardized' (each
         dimension to mean 0 and variance 1 over all rows, products divided by sqrt(d)).
       negatives: [m, d], m >= 1, or None. They replace the in-batch negatives: the candidates of an
         anchor are its positive and these m; the gradient reaches them.
@@ -269,7 +270,9 @@ def _comparable(similarity, sets, temperature):
         sets = similarities.standardized(sets)
     elif similarity != 'inner_product':
         raise ValueError(f'similarity must be one of {SIMILARITIES}, got {similarity!r}.')
-    return [similarities.scale_by_temperature(rows, temperature) for rows in sets]
+    sets = [similarities.scale_by_temperature(rows, temperature) for rows in sets]
+    # Only rows taken as they are can be long enough, and the bound keeps a copy of every set.
+    return [similarities.bounded(rows) for rows in sets] if similarity == 'inner_product' else sets
 
 
 def _products(first, second):

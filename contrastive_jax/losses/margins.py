@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from contrastive_jax.losses import similarities, streaming
+from contrastive_jax.losses import selection, similarities, whole_rows
 from contrastive_jax.losses.any_mesh import any_mesh
 
 
@@ -77,8 +77,15 @@ def in_batch_hard(z1, z2, *, temperature, num_hard):
         similarities.scale_by_temperature(similarities.unit_rows(rows), temperature)
         for rows in (z1, z2)
     )
-    positive, hardest = _positive_and_hardest(first, second, num_hard)
-    loss = jnp.mean(jax.nn.softplus(jax.nn.logsumexp(hardest, axis=1) - positive))
+
+    def terms(logits, positive):
+        hardest = jnp.where(selection.largest(logits, num_hard), logits, -jnp.inf)
+        return jax.nn.softplus(jax.nn.logsumexp(hardest, axis=1) - positive), ()
+
+    positive = _positives(first, second)
+    rows = similarities.interleaved(first, second)
+    total, _ = whole_rows.sum_over_rows(terms, rows, positive, exclude_groups_of=2)
+    loss = total / rows.shape[0]
     alignment = -jnp.mean(positive)
     return loss, {'alignment': alignment, 'log_sum_exp': loss - alignment}
 
@@ -108,18 +115,24 @@ def hardest_negative_triplet(z1, z2):
     """
     similarities.check_pairs('hardest_negative_triplet', z1, z2)
     first, second = similarities.unit_rows(z1), similarities.unit_rows(z2)
-    positive, hardest = _positive_and_hardest(first, second, 1)
-    excess = jax.nn.relu(hardest[:, 0] - positive)
+
+    def terms(cosines, positive):
+        # The mask gives one of equal negatives the gradient; a maximum would share it out.
+        hardest = jnp.sum(jnp.where(selection.largest(cosines, 1), cosines, 0.0), axis=1)
+        excess = jax.nn.relu(hardest - positive)
+        return excess, (hardest, excess > 0)
+
+    positive = _positives(first, second)
+    rows = similarities.interleaved(first, second)
+    total, (hardest, active) = whole_rows.sum_over_rows(terms, rows, positive, exclude_groups_of=2)
     parts = {
         'alignment': -jnp.mean(positive),
         'hardest_negative': jnp.mean(hardest),
-        'active': jnp.mean((excess > 0).astype(jnp.float32)),
+        'active': jnp.mean(active.astype(jnp.float32)),
     }
-    return jnp.mean(excess), parts
+    return total / rows.shape[0], parts
 
 
-def _positive_and_hardest(first, second, count):
-    """Logit of each of the 2n anchors with its positive, and with its hardest negatives."""
-    positive = jnp.repeat(jnp.sum(first * second, axis=1), 2)
-    rows = similarities.interleaved(first, second)
-    return positive, streaming.largest_logits(rows, count, exclude_groups_of=2)
+def _positives(first, second):
+    """The product of each of the 2n interleaved rows with the other view of its example."""
+    return jnp.repeat(jnp.sum(first * second, axis=1), 2)

@@ -1,9 +1,10 @@
 """Objectives over a whole memory bank: one row per example, the anchor's own row its positive.
 
-Anchors and bank rows are unit rows; nothing is normalised here. The own row `bank[index]` is
-always among the candidates and never twice. An anchor whose index lies outside 0..N-1 is left
-out of the mean, which is 0 if all are; the part `left_out` is the share of such anchors.
-Gradients reach whatever is differentiated; a bank held as state gets none.
+Anchors and bank rows are unit rows: nothing is normalised here, and with rows near the end of
+float32 a loss is not finite. The own row `bank[index]` is always among the candidates and never
+twice. An anchor whose index lies outside 0..N-1 is left out of the mean, which is 0 if all are;
+the part `left_out` is the share of such anchors. Gradients reach whatever is differentiated; a
+bank held as state gets none.
 """
 
 import jax
@@ -39,8 +40,9 @@ def contrastive(anchors, bank, index, *, temperature):
     """
     bank_terms.check(anchors, bank, index)
     positive, logits = bank_terms.logits(anchors, bank, index, temperature)
-    log_sum_exp = bank_terms.log_partition(positive, logits, bank_terms.others(index, bank))
-    return bank_terms.softmax_parts(positive, log_sum_exp, bank_terms.inside(index, bank))
+    against = bank_terms.log_sum_exp(logits, bank_terms.others(index, bank))
+    losses = jax.nn.softplus(against - positive)
+    return bank_terms.softmax_parts(positive, losses, bank_terms.inside(index, bank))
 
 
 @any_mesh
@@ -103,12 +105,14 @@ def instance_discrimination_views(z1, z2, *, temperature):
     similarities.check_pairs('instance_discrimination_views', z1, z2)
     anchors = similarities.scale_by_temperature(similarities.unit_rows(z1), temperature, power=1)
     positives = similarities.unit_rows(z2)
-    alignment = -jnp.mean(jnp.sum(anchors * positives, axis=1))
-    log_sum_exp = jnp.mean(streaming.log_sum_exp(anchors, positives))
-    loss = alignment + log_sum_exp
-    information = jnp.log(jnp.float32(z1.shape[0])) - loss
-    parts = {'alignment': alignment, 'log_sum_exp': log_sum_exp, 'mutual_information': information}
-    return loss, parts
+    positive = jnp.sum(anchors * positives, axis=1)
+    against = streaming.log_sum_exp(anchors, positives, exclude_groups_of=1)
+    loss, alignment = jnp.mean(jax.nn.softplus(against - positive)), -jnp.mean(positive)
+    return loss, {
+        'alignment': alignment,
+        'log_sum_exp': loss - alignment,
+        'mutual_information': jnp.log(jnp.float32(z1.shape[0])) - loss,
+    }
 
 
 @any_mesh
@@ -175,8 +179,9 @@ def hard_contrastive(anchors, bank, index, *, temperature, num_hard):
     bank_terms.check(anchors, bank, index)
     positive, logits = bank_terms.logits(anchors, bank, index, temperature)
     hardest = _hardest(logits, index, bank, num_hard)
-    log_sum_exp = bank_terms.log_partition(positive, hardest, jnp.ones_like(hardest, bool))
-    return bank_terms.softmax_parts(positive, log_sum_exp, bank_terms.inside(index, bank))
+    against = bank_terms.log_sum_exp(hardest, jnp.ones_like(hardest, bool))
+    losses = jax.nn.softplus(against - positive)
+    return bank_terms.softmax_parts(positive, losses, bank_terms.inside(index, bank))
 
 
 @any_mesh

@@ -88,7 +88,8 @@ def nwj(scores, *, unit='nats'):
       unit: 'nats' or 'bits'.
 
     Returns:
-      Float32 scalar in `unit`. The second term counts as at most e^80, so it is finite.
+      Float32 scalar in `unit`. The second term counts as at most e^80, so it is finite where the
+      scores and the sum of the diagonal are.
 
     Raises:
       ValueError: scores that are not square, fewer than 2 rows, or an unknown unit.
@@ -116,7 +117,7 @@ def barber_agakov(scores, *, log_partition=None, unit='nats'):
       unit: 'nats' or 'bits'.
 
     Returns:
-      Float32 scalar in `unit`.
+      Float32 scalar in `unit`, finite only for finite scores of a finite sum: nothing is cut off.
 
     Raises:
       ValueError: scores that are not square, fewer than 2 rows, a partition of another length, or

@@ -2,11 +2,11 @@
 
 `background` and `close` are ids [b, k] of bank rows, -1 (or any id outside 0..N-1) an empty
 place: the sets B_i and C_i. An id that a background names twice counts twice, as draws with
-replacement must; the anchor's own row is always in and counts once, wherever it is named.
-Anchors and bank rows are unit rows. An anchor whose index lies outside the bank is left out of
-the mean, which is 0 if all are; the part `left_out` is the share of such anchors.
+replacement must; the anchor's own row is always in and counts once, wherever it is named. For
+anchors, bank and index see `memory_bank`.
 """
 
+import jax
 import jax.numpy as jnp
 
 from contrastive_jax.losses import bank_terms
@@ -80,12 +80,12 @@ def annulus(anchors, bank, index, *, temperature, background, close, include_pos
     positive, logits, member = _background(anchors, bank, index, temperature, background)
     member = member & ~bank_terms.listed(close, background, bank.shape[0])
     counted = bank_terms.inside(index, bank)
-    own = positive
-    if not include_positive:
-        own = jnp.full_like(positive, -jnp.inf)
+    losses = bank_terms.log_sum_exp(logits, member) - positive
+    if include_positive:
+        losses = jax.nn.softplus(losses)
+    else:
         counted = counted & jnp.any(member, axis=1)
-    log_sum_exp = bank_terms.log_partition(own, logits, member)
-    return bank_terms.softmax_parts(positive, log_sum_exp, counted)
+    return bank_terms.softmax_parts(positive, losses, counted)
 
 
 @any_mesh
@@ -122,12 +122,13 @@ def local_aggregation(anchors, bank, index, *, temperature, background, close, r
         raise ValueError(f'reduce must be one of {", ".join(REDUCTIONS)}, got {reduce!r}.')
     positive, logits, member = _background(anchors, bank, index, temperature, background)
     aggregated = member & bank_terms.listed(close, background, bank.shape[0])
-    numerator = bank_terms.log_partition(positive, logits, aggregated)
+    numerator = jnp.logaddexp(positive, bank_terms.log_sum_exp(logits, aggregated))
+    against = bank_terms.log_sum_exp(logits, member & ~aggregated)
+    losses = jax.nn.softplus(against - numerator)
     if reduce == 'mean':
-        members = 1.0 + jnp.sum(aggregated.astype(jnp.float32), axis=1)
-        numerator = numerator - jnp.log(members)
-    log_sum_exp = bank_terms.log_partition(positive, logits, member)
-    return bank_terms.softmax_parts(numerator, log_sum_exp, bank_terms.inside(index, bank))
+        log_members = jnp.log1p(jnp.sum(aggregated.astype(jnp.float32), axis=1))
+        numerator, losses = numerator - log_members, losses + log_members
+    return bank_terms.softmax_parts(numerator, losses, bank_terms.inside(index, bank))
 
 
 @any_mesh
@@ -171,6 +172,10 @@ def contrastive_multiview_coding(
         if closes is not None:
             sets['close'] = closes[side]
         objective = (instance_discrimination, ball, annulus)[len(sets)]
+        if side == 1:
+            # One direction waits for the other, backwards too, so that their matrices share memory.
+            # (The CPU compiler drops an optimisation barrier.)
+            anchors = anchors + (0 * total).astype(anchors.dtype)
         loss, terms = objective(anchors, bank, index, temperature=temperature, **sets)
         total = total + loss
         for name in ('alignment', 'log_sum_exp'):

@@ -1,12 +1,17 @@
 """The original form of instance discrimination: noise-contrastive estimation with a fixed Z."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from contrastive_jax.losses import bank_terms
+from contrastive_jax.losses import bank_terms, similarities
 from contrastive_jax.losses.any_mesh import any_mesh
+
+# A traced kappa counts as at least this and at most its inverse: its logarithm is finite.
+SMALLEST_KAPPA = 1e-30
 
 
 @any_mesh
@@ -15,7 +20,8 @@ def instance_discrimination_noise_contrastive(
 ):
     """The original form of instance discrimination: noise-contrastive estimation with fixed Z.
 
-    With P_ij = exp(s_ij / tau) / (kappa N), m noise rows and the noise distribution 1 / N,
+    With P_ij = exp(s_ij / tau) / (kappa N), an anchor's m noise rows and the noise distribution
+    1 / N,
 
       L_i = -log [P_ii / (P_ii + m/N)] - sum_{noise j} log [(m/N) / (P_ij + m/N)].
 
@@ -26,8 +32,10 @@ def instance_discrimination_noise_contrastive(
       bank: unit rows [N, d], N >= 2.
       index: the anchors' own rows [b], integers in 0..N-1.
       temperature: tau > 0, scalar or [d]; values of a JAX array below 1e-6 count as 1e-6.
-      noise: ids [b, m] drawn uniformly with replacement from 0..N-1; -1 is an empty place.
-      kappa: Z / N > 0; None takes `log_sphere_partition`'s.
+      noise: ids [b, k] drawn uniformly with replacement from 0..N-1; -1 is an empty place. m is
+        the number of an anchor's other places, 1 if it has none.
+      kappa: Z / N > 0; None takes `log_sphere_partition`'s. A JAX array counts as 1e-30 or 1e30
+        where it lies outside of these, and has no gradient there.
 
     Returns:
       The mean over anchors in nats, float32, and its parts: `data` and `noise`, the two terms,
@@ -45,10 +53,12 @@ def instance_discrimination_noise_contrastive(
     positive, logits = bank_terms.logits(anchors, bank, index, temperature)
     log_kappa = _log_kappa(kappa, temperature, anchors.shape[1])
     present = bank_terms.inside(noise, bank)
+    draws = jnp.maximum(jnp.sum(present.astype(jnp.float32), axis=1), 1)
     # log P - log(m/N): N cancels.
-    offset = log_kappa + jnp.log(jnp.float32(noise.shape[1]))
+    offset = log_kappa + jnp.log(draws)
     data = jax.nn.softplus(offset - positive)
-    against = jax.nn.softplus(bank_terms.at(logits, noise) - offset)
+    # Shifted before the places are read: one [b, k] array less.
+    against = jax.nn.softplus(bank_terms.at(logits - offset[:, None], noise))
     against = jnp.sum(jnp.where(present, against, 0.0), axis=1)
     counted = bank_terms.inside(index, bank)
     parts = {
@@ -66,16 +76,26 @@ def log_sphere_partition(temperature, dimension):
     its first batch as Z / N. It is 2.209 at tau = 0.07, d = 128.
 
     Args:
-      temperature: tau > 0, a Python number.
+      temperature: tau > 0, a Python number; below 1e-6 it counts as 1e-6, as in the losses.
       dimension: d >= 1.
 
     Returns:
       A Python float.
 
+    Raises:
+      ValueError: a temperature that is not positive and finite.
+
     Source: the moments of the uniform distribution on the sphere; Wu 2020 prints kappa = 2.2456.
     """
-    # From order 1 / tau on, a term of the series is less than a quarter of the one before it.
-    order = np.arange(int(1 / temperature) + 64)
+    if not 0 < temperature < np.inf:
+        raise ValueError(f'temperature must be positive and finite, got {temperature}.')
+    temperature = max(temperature, similarities.SMALLEST_TEMPERATURE)
+    # The terms rise up to the order k with k (k + d/2 - 1) = 1 / (4 tau^2) and fall behind it, at
+    # a distance r by exp(-r^2 / 2k) and more: those further away are below the rounding of it.
+    half = dimension / 2 - 1
+    largest = (math.hypot(half, 1 / temperature) - half) / 2
+    reach = 12 * math.sqrt(largest) + 64
+    order = np.arange(max(0, int(largest - reach)), int(largest + reach) + 1)
     terms = 2 * order * np.log(0.5 / temperature) - special.gammaln(order + 1)
     terms += special.gammaln(dimension / 2) - special.gammaln(dimension / 2 + order)
     return float(special.logsumexp(terms))
@@ -87,6 +107,9 @@ def _log_kappa(kappa, temperature, dimension):
         if not isinstance(temperature, int | float):
             raise ValueError('kappa must be given unless temperature is a number, got kappa=None.')
         return log_sphere_partition(temperature, dimension)
-    if isinstance(kappa, int | float) and not 0 < kappa < np.inf:
+    if isinstance(kappa, jax.Array):
+        kappa = jnp.clip(kappa.astype(jnp.float32), SMALLEST_KAPPA, 1 / SMALLEST_KAPPA)
+        return jnp.log(kappa)
+    if not 0 < kappa < np.inf:
         raise ValueError(f'kappa must be positive and finite, got {kappa}.')
-    return jnp.log(jnp.asarray(kappa, jnp.float32))
+    return math.log(kappa)

@@ -17,7 +17,8 @@ SHORTEST_ROW = 1e-6
 # A learned temperature that reaches zero or passes it counts as this one.
 SMALLEST_TEMPERATURE = 1e-6
 
-# Powers of distances stop here, so that float32 does not overflow and every loss stays finite.
+# Powers of distances and inner products of rows that are not normalised stop here, so that
+# float32 does not overflow and every loss stays finite.
 LARGEST_POWER = 1e28
 
 
@@ -76,6 +77,12 @@ def inner_products(rows, columns):
     return jnp.matmul(rows.astype(jnp.float32), columns.astype(jnp.float32).T, precision=PRECISION)
 
 
+def bounded(rows):
+    """Rows [n, d] cut off at 1e14 / sqrt(d), no gradient beyond: inner products end at 1e28."""
+    limit = np.float32((LARGEST_POWER / rows.shape[1]) ** 0.5)
+    return jnp.clip(rows, -limit, limit)
+
+
 def standardized(sets):
     """Sets of rows shifted and scaled together: each dimension to mean 0 and variance 1 / sqrt(d).
 
@@ -85,8 +92,10 @@ def standardized(sets):
       sets: list of [n_i, d] float32; mean and variance are over the rows of all of them.
 
     Returns:
-      The list, float32. A dimension that is constant over the rows becomes zero.
+      The list, float32. A dimension that is constant over the rows becomes zero. Entries beyond
+      1e28 count as 1e28, and have no gradient.
     """
+    sets = [jnp.clip(rows, -LARGEST_POWER, LARGEST_POWER) for rows in sets]
     count = sum(rows.shape[0] for rows in sets)
     # Set by set: joining sets that are split over devices would move every row.
     mean = sum(jnp.sum(rows, axis=0, keepdims=True) for rows in sets) / count

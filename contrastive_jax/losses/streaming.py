@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import PartitionSpec
 
 from contrastive_jax.losses import similarities
+from contrastive_jax.losses.blocks import in_blocks, over_devices
 from contrastive_jax.sharding import automatic_axes
 
 # A block of float32 logits of this side is 1 MiB: it stays in a core's cache, and smaller ones
@@ -91,7 +91,7 @@ def log_sum_exp_and_largest(
     axes = automatic_axes()
     if axes:
         everyone = functools.partial(_blocked, dataclasses.replace(plan, sums='rows'))
-        return _over_devices(everyone, axes, rows, candidates)[0]
+        return over_devices(everyone, axes, rows, candidates)[0]
     return _blocked(plan, rows, candidates, jnp.int32(0))[0]
 
 
@@ -118,30 +118,6 @@ def log_sum_exp_both_ways(rows, columns, *, exclude_groups_of=0, block_size=None
         plan = _checked_plan(left, right, similarity, block_size, exclude_groups_of, 'both')
     rows, columns = jnp.asarray(rows, jnp.float32), jnp.asarray(columns, jnp.float32)
     return _blocked(plan, rows, columns, jnp.int32(0))
-
-
-def largest_logits(rows, count, *, exclude_groups_of=0):
-    """The `count` largest inner products of each row with the other rows, in falling order.
-
-    Exact, by top-k of blocks of rows; of equal ones the first count, so that ties never grow the
-    set. Differentiable in reverse mode: the logits are computed again. Devices as `log_sum_exp`.
-
-    Args:
-      rows: [n, d], any floating type.
-      count: in [1, n - exclude_groups_of].
-      exclude_groups_of: as in `log_sum_exp`.
-
-    Returns:
-      [n, count] float32.
-    """
-    rows = jnp.asarray(rows, jnp.float32)
-    block = max(1, LARGEST_BLOCK**2 // max(1, rows.shape[0]))
-    plan = _checked_plan(rows, rows, similarities.inner_products, block, exclude_groups_of, 'rows')
-    select = functools.partial(_select_largest, plan, count)
-    axes = automatic_axes()
-    if axes:
-        return _over_devices(select, axes, rows, rows)
-    return select(rows, rows, jnp.int32(0))
 
 
 def _checked_plan(rows, columns, similarity, block_size, group, sums):
@@ -188,27 +164,6 @@ class _Plan:
         return (row_block, column_block), visits
 
 
-def _over_devices(function, axes, rows, columns):
-    """Each device's `function(rows, all columns, number of its first row)`, [n, ...]."""
-    mesh = jax.sharding.get_abstract_mesh()
-    devices = math.prod(mesh.shape[name] for name in axes)
-    count, symmetric = rows.shape[0], columns is rows
-
-    def local(rows, columns):
-        everyone = lax.all_gather(rows if symmetric else columns, axes, axis=0, tiled=True)
-        return function(rows, everyone, lax.axis_index(axes) * rows.shape[0])
-
-    def pad(array):
-        return _padded(array, math.ceil(array.shape[0] / devices) * devices)
-
-    split = PartitionSpec(axes)
-    # Nothing enters or leaves replicated, so there is nothing for check_vma to check.
-    outputs = jax.shard_map(
-        local, in_specs=(split, split), out_specs=split, axis_names=set(axes), check_vma=False
-    )(pad(rows), pad(columns))
-    return jax.tree.map(lambda array: array[:count], outputs)
-
-
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _blocked(plan, rows, columns, offset):
     """Log-sum-exp and largest logit of each row, then of each column if both are summed.
@@ -220,7 +175,7 @@ def _blocked(plan, rows, columns, offset):
 
 def _forward(plan, rows, columns, offset):
     (row_block, column_block), visits = plan.blocks(rows.shape[0], columns.shape[0])
-    row_blocks, column_blocks = _in_blocks(rows, row_block), _in_blocks(columns, column_block)
+    row_blocks, column_blocks = in_blocks(rows, row_block), in_blocks(columns, column_block)
 
     def fold(side, position, logits, axis):
         largest, total = side[0][position], side[1][position]
@@ -253,9 +208,9 @@ def _forward(plan, rows, columns, offset):
 def _backward(plan, residuals, cotangents):
     rows, columns, offset, outs = residuals
     sizes, visits = plan.blocks(rows.shape[0], columns.shape[0])
-    row_blocks, column_blocks = _in_blocks(rows, sizes[0]), _in_blocks(columns, sizes[1])
-    outs = [_in_blocks(out, size) for out, size in zip(outs, sizes, strict=False)]
-    incoming = [_in_blocks(side[0], size) for side, size in zip(cotangents, sizes, strict=False)]
+    row_blocks, column_blocks = in_blocks(rows, sizes[0]), in_blocks(columns, sizes[1])
+    outs = [in_blocks(out, size) for out, size in zip(outs, sizes, strict=False)]
+    incoming = [in_blocks(side[0], size) for side, size in zip(cotangents, sizes, strict=False)]
 
     def visit(two_sided, i, j, gradients):
         logits, pull_back = jax.vjp(plan.similarity, row_blocks[i], column_blocks[j])
@@ -281,19 +236,6 @@ def _backward(plan, residuals, cotangents):
 _blocked.defvjp(_forward, _backward)
 
 
-def _select_largest(plan, count, rows, columns, offset):
-    """The `count` largest logits of each row, [n, count], a block of rows at a time."""
-    row_blocks = _in_blocks(rows, plan.block)
-    first_rows = offset + plan.block * jnp.arange(row_blocks.shape[0], dtype=jnp.int32)
-
-    @jax.checkpoint
-    def select(block):
-        logits = plan.similarity(block[0], columns)
-        return lax.top_k(_mask(plan, logits, block[1], 0, False), count)[0]
-
-    return lax.map(select, (row_blocks, first_rows)).reshape(-1, count)[: rows.shape[0]]
-
-
 def _visit_all(visits, visit, state):
     """`state` after every block: those for their rows only, then those for both sides."""
     for two_sided, pairs in zip((False, True), visits, strict=True):
@@ -317,13 +259,3 @@ def _mask(plan, logits, first_row, first_column, two_sided):
     if plan.group and not (plan.sums == 'symmetric' and two_sided):
         keep &= row // plan.group != column // plan.group
     return jnp.where(keep, logits, -jnp.inf)
-
-
-def _padded(array, count):
-    return jnp.pad(array, [(0, count - array.shape[0])] + [(0, 0)] * (array.ndim - 1))
-
-
-def _in_blocks(array, block):
-    """[n, ...] as [ceil(n / block), block, ...], zeros behind."""
-    count = math.ceil(array.shape[0] / block)
-    return _padded(array, count * block).reshape(count, block, *array.shape[1:])

@@ -77,7 +77,9 @@ def supcon(z, labels, *, temperature):
                                + log sum_{k != i} exp(u_i.u_k / tau) ].
 
     There is no factor tau / tau_base as in some public code. With one label for each pair of
-    views it is NT-Xent.
+    views it is NT-Xent. An anchor's term is at least log |P(i)|, its value where all positives are
+    alike and the negatives far: rounding, of about 1e-7 / tau in a logit, never takes it lower. An
+    anchor with one positive keeps its digits however small its term.
 
     Args:
       z: projections [n, d], n >= 2, any floating type; two views are two rows of one label.
@@ -86,7 +88,8 @@ def supcon(z, labels, *, temperature):
 
     Returns:
       The mean over the anchors with a positive in nats, float32 (0 where no row has one), and its
-      parts `alignment` (minus the mean positive logit) and `log_sum_exp`, which add up to it.
+      parts `alignment` (minus the mean positive logit) and `log_sum_exp` (the rest), which add up
+      to it.
 
     Raises:
       ValueError: shapes that do not fit, labels that are not integers, a temperature not positive.
@@ -104,10 +107,29 @@ def supcon(z, labels, *, temperature):
     sizes = jax.ops.segment_sum(jnp.ones(number, jnp.float32), class_of, num_segments=number)
     positives = sizes[class_of] - 1
     mean_positive = (sums[class_of] - rows) / jnp.maximum(positives, 1)[:, None]
-    has_positive = positives > 0
-    alignment = -_mean_where(has_positive, jnp.sum(rows * mean_positive, axis=1))
-    log_sum_exp = _mean_where(has_positive, streaming.log_sum_exp(rows, exclude_groups_of=1))
-    return alignment + log_sum_exp, {'alignment': alignment, 'log_sum_exp': log_sum_exp}
+    positive = jnp.sum(rows * mean_positive, axis=1)
+    # Only with a single positive can a term be near zero. There the sum has the negatives alone.
+    pair = jnp.where(positives == 1, class_of, number + jnp.arange(number)).astype(jnp.float32)
+    against = streaming.log_sum_exp(
+        jnp.concatenate([rows, pair[:, None]], axis=1),
+        exclude_groups_of=1,
+        similarity=_products_outside_pairs,
+    )
+    difference = against - positive
+    # The value alone is raised to its bound: the gradient of what is above is right as it is.
+    short = jnp.maximum(jnp.log(jnp.maximum(positives, 1)) - difference, 0)
+    several = difference + jax.lax.stop_gradient(short)
+    terms = jnp.where(positives == 1, jax.nn.softplus(difference), several)
+    loss = _mean_where(positives > 0, terms)
+    alignment = -_mean_where(positives > 0, positive)
+    return loss, {'alignment': alignment, 'log_sum_exp': loss - alignment}
+
+
+def _products_outside_pairs(rows, columns):
+    """Inner products of rows whose last entry names their pair, the lowest float32 inside one."""
+    products = similarities.inner_products(rows[:, :-1], columns[:, :-1])
+    inside = rows[:, -1][:, None] == columns[:, -1][None, :]
+    return jnp.where(inside, streaming.LOWEST, products)
 
 
 def _check_labels(rows, labels):

@@ -3,8 +3,13 @@
 import jax
 import jax.numpy as jnp
 
+from contrastive_jax.losses import selection
 from contrastive_jax.losses.bank_terms import by_rows
+from contrastive_jax.losses.blocks import in_blocks
 from contrastive_jax.losses.similarities import inner_products
+
+# Rows of a bank's size that are ranked at a time.
+RANKED_ROWS = 8
 
 
 def nearest(anchors, bank, *, count, approximate=False):
@@ -37,9 +42,9 @@ def nearest(anchors, bank, *, count, approximate=False):
 def ring(anchors, bank, *, outer, num_draws, key, inner=0.0):
     """Draws, with replacement, from the rows of a ring around every anchor.
 
-    The rows are ranked by inner product, largest first. The ball is the first `outer` N of them;
-    the ring is the ball without its first `inner` outer N. `annealed_fraction` gives the outer
-    fraction of a step.
+    The rows are ranked by inner product, largest first, of equal ones the lower id. The ball is
+    the first `outer` N of them; the ring is the ball without its first `inner` outer N.
+    `annealed_fraction` gives the outer fraction of a step.
 
     Args:
       anchors: [b, d].
@@ -56,12 +61,27 @@ def ring(anchors, bank, *, outer, num_draws, key, inner=0.0):
     Source: Wu 2020, Sec. 5 (BALL+, ANN+).
     """
     size = bank.shape[0]
-    order = jnp.argsort(-jax.lax.stop_gradient(inner_products(anchors, bank)), axis=1)
     end = jnp.clip(jnp.ceil(jnp.asarray(outer, jnp.float32) * size), 1, size).astype(jnp.int32)
     start = jnp.floor(jnp.asarray(inner, jnp.float32) * end.astype(jnp.float32)).astype(jnp.int32)
     start = jnp.clip(start, 0, end - 1)
-    ranks = jax.random.randint(key, (anchors.shape[0], num_draws), start, end)
-    return jnp.take_along_axis(order.astype(jnp.int32), ranks, axis=1)
+    draws = jax.random.randint(key, (anchors.shape[0], num_draws), 0, end - start)
+    bank = jax.lax.stop_gradient(bank)
+
+    def in_block(block):
+        anchors, draws, ends, starts = block
+        products = inner_products(anchors, bank)
+        members = selection.largest(products, ends) & ~selection.largest(products, starts)
+        # The draws are even, so the ring needs no order: draw r is its r-th member by id.
+        places = jnp.cumsum(members.astype(jnp.int32), axis=1)
+        return jax.vmap(jnp.searchsorted)(places, draws + 1).astype(jnp.int32)
+
+    def of_rows(*arrays):
+        blocks = [in_blocks(array, RANKED_ROWS) for array in arrays]
+        return jax.lax.map(in_block, blocks).reshape(-1, num_draws)[: arrays[0].shape[0]]
+
+    # The ends stand in every row, so that they are split over devices as the rows are.
+    column = jnp.ones((anchors.shape[0], 1), jnp.int32)
+    return by_rows(of_rows, jax.lax.stop_gradient(anchors), draws, end * column, start * column)
 
 
 def annealed_fraction(step, *, num_steps, end, start=1.0):

@@ -142,22 +142,24 @@ def bind_section(module, section, field, supplied=None):
 def bind_loss(section):
     """The loss that `config.loss` names, as (z1, z2, key) -> (scalar, parts).
 
-    A user's own 'module:function' may return the scalar alone.
+    A user's own, by 'module:function' or as the function itself, may return the scalar alone and
+    name the two views as it likes.
     """
     if 'name' not in section:
         raise BadInput(f'config.loss.name is missing; it is one of: {", ".join(losses.__all__)}.')
-    function = names.pick_or_import(losses, section.name, 'loss.name')
-    parameters = inspect.signature(function).parameters
-    arrays = [
-        name for name, parameter in parameters.items()
-        if parameter.kind is not parameter.KEYWORD_ONLY
-    ]  # fmt: skip
-    if ':' not in section.name and arrays != ['z1', 'z2']:
+    function = names.pick_or_import(losses, section['name'], 'loss.name')
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError) as error:  # functions written in C
+        raise BadInput(f'config.loss.name is {section["name"]!r}: {error}.') from error
+    own = names.public_name(losses, function)
+    if own and own not in two_view_losses():
+        arrays = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
         raise BadInput(
-            f'config.loss.name is {section.name!r}, a function of ({", ".join(arrays)}); '
+            f'config.loss.name is {own!r}, a function of ({", ".join(arrays)}); '
             f'a run trains on two views, with one of: {", ".join(two_view_losses())}.'
         )
-    bound = names.bind(function, options_of(section, 'name'), 'loss', supplied=('key',))
+    bound = names.bind(function, options_of(section, 'name'), 'loss', supplied=('key',), arrays=2)
 
     def loss(z1, z2, key):
         result = bound(z1, z2, key=key) if 'key' in parameters else bound(z1, z2)

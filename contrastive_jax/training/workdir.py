@@ -7,10 +7,12 @@ import platform
 import subprocess
 from pathlib import Path
 
+from contrastive_jax import losses, names
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training import metrics_log
 
 FILE = 'config.json'
+LOSS = 'loss.name'
 PACKAGES = ('jax', 'jaxlib', 'flax', 'optax', 'orbax-checkpoint', 'grain', 'numpy', 'scikit-learn')
 
 
@@ -72,12 +74,22 @@ def check_same(path, ours):
         f'config.{name}: {before.get(name, "absent")!r} there, {now.get(name, "absent")!r} here'
         for name in sorted({*before, *now})
         if before.get(name, 'absent') != now.get(name, 'absent')
+        and not (name == LOSS and same_function(before.get(name), now.get(name)))
     ]
     if differing:
         raise BadInput(
             f'workdir {path.parent} holds the run of another config ({"; ".join(differing)}). '
             'Choose another workdir, or delete that one.'
         )
+
+
+def same_function(there, here):
+    """Whether two values of `config.loss.name` are the same function, by name or import path."""
+    try:
+        found = [names.pick_or_import(losses, name, LOSS) for name in (there, here)]
+    except BadInput:
+        return False
+    return found[0] is found[1]
 
 
 def read_config(workdir):
@@ -103,8 +115,26 @@ def final_row(workdir):
 
 
 def plain(config):
-    """A config as what JSON would give back: tuples become lists."""
-    return json.loads(json.dumps(config.to_dict() if hasattr(config, 'to_dict') else config))
+    """A config as what JSON would give back: tuples become lists, a loss its name or path."""
+    tree = config.to_dict() if hasattr(config, 'to_dict') else config
+    return json.loads(json.dumps(written(tree)))
+
+
+def written(tree, prefix=''):
+    """A nested dict with the function `config.loss.name`, if it is one, as what names it.
+
+    Raises:
+      BadInput: a function that another process could not import.
+    """
+    found = {}
+    for name, value in tree.items():
+        dotted = prefix + name
+        if isinstance(value, dict):
+            value = written(value, f'{dotted}.')
+        elif callable(value) and dotted == LOSS:
+            value = names.path_of(losses, value, LOSS)
+        found[name] = value
+    return found
 
 
 def flat(tree, prefix=''):

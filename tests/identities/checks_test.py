@@ -7,7 +7,8 @@ import pytest
 
 from contrastive_jax import identities, losses
 from contrastive_jax.errors import BadInput
-from contrastive_jax.identities import checks
+from contrastive_jax.identities import checks, report
+from contrastive_jax.losses import similarities
 from contrastive_jax.losses.any_mesh import any_mesh
 
 N = 8
@@ -49,6 +50,45 @@ def cancels_digits(z1, z2):
     return good((z1 + offset) - offset, z2)
 
 
+def has_a_nan_part(z1, z2, *, temperature=0.2):
+    return good(z1, z2, temperature=temperature), {'ratio': jnp.mean(z1[:, 0] / z2[:, 0])}
+
+
+def overflows_at_zero_rows_only(z1, z2, *, temperature=0.2):
+    nearness_to_zero = 1 / temperature - 1e6 * jnp.abs(z1[:, 0])
+    return good(z1, z2, temperature=temperature) + jnp.sum(jnp.exp(nearness_to_zero))
+
+
+@jax.custom_vjp
+def log_sum_exp(logits):
+    return jax.nn.logsumexp(logits, axis=1)
+
+
+log_sum_exp.defvjp(
+    lambda logits: (log_sum_exp(logits), logits),
+    # Over the wrong axis: it is the gradient of the other view's candidates.
+    lambda logits, gradient: (gradient[:, None] * jax.nn.softmax(logits, axis=0),),
+)
+
+
+def has_a_wrong_gradient(z1, z2):
+    logits = unit(z1) @ unit(z2).T
+    return jnp.mean(log_sum_exp(logits) - jnp.diagonal(logits))
+
+
+def has_a_wrong_gradient_in_a_loop(z1, z2):
+    rows = jax.lax.map(lambda row: log_sum_exp((unit(z2) @ row)[None, :])[0], unit(z1))
+    return jnp.mean(jax.jit(log_sum_exp)(rows[None, :])) + good(z1, z2)
+
+
+def computes_in_float32(z1, z2):
+    return good(z1.astype(jnp.float32), z2.astype(jnp.float32))
+
+
+def computes_in_float32_and_returns_the_type_of_its_input(z1, z2):
+    return computes_in_float32(z1, z2).astype(z1.dtype)
+
+
 def ignores_the_pairs(z1, z2):
     return jnp.mean(jnp.square(z1)) + jnp.mean(jnp.square(z2))
 
@@ -64,6 +104,7 @@ def verdicts(function, *names, options=None):
 
 def test_everything_that_must_hold_holds_for_a_good_loss():
     findings = identities.check(good, {'temperature': 0.1}, checks.MUST_HOLD)
+    assert len(findings) == 7
     assert [f.holds for f in findings] == [True] * len(checks.MUST_HOLD), findings
 
 
@@ -75,6 +116,10 @@ def test_everything_that_must_hold_holds_for_a_good_loss():
         (forgets_the_last_row, 'permuted_pairs_change_nothing'),
         (cancels_digits, 'float64_agrees'),
         (ignores_the_pairs, 'mispairing_is_worse'),
+        (has_a_nan_part, 'finite_at_zero_rows'),
+        (overflows_at_zero_rows_only, 'finite_at_extreme_temperature'),
+        (has_a_wrong_gradient, 'gradient_is_the_derivative'),
+        (has_a_wrong_gradient_in_a_loop, 'gradient_is_the_derivative'),
     ],
 )
 def test_broken_loss_fails_its_check(function, name):
@@ -91,6 +136,76 @@ def test_overflow_at_a_low_temperature_fails():
     assert verdicts(overflows, name, options={'temperature': 0.2}) == [False]
     # An option that the caller left to its default is tried too.
     assert verdicts(overflows, name) == [False]
+
+
+def test_overflow_at_zero_rows_is_seen_only_at_a_low_temperature():
+    names = ('finite_at_zero_rows', 'finite_at_extreme_temperature')
+    assert verdicts(overflows_at_zero_rows_only, *names) == [True, False]
+    finding = identities.check(
+        overflows_at_zero_rows_only, checks=[checks.finite_at_extreme_temperature]
+    )[0]
+    assert finding.detail == (
+        'value not finite with one row zero, not jitted, at temperature 0.001'
+    )
+
+
+@pytest.mark.parametrize(
+    'function',
+    [computes_in_float32, computes_in_float32_and_returns_the_type_of_its_input, losses.nt_xent],
+)
+def test_float32_against_itself_is_not_called_a_test_in_double_precision(function):
+    finding = identities.check(function, checks=[checks.float64_agrees])[0]
+    assert finding.holds is None
+    assert 'float32 whatever the input' in finding.detail
+
+
+def test_float32_masks_do_not_hide_a_function_from_the_test_in_double_precision():
+    def masked(z1, z2):
+        own = (jnp.arange(N)[:, None] == jnp.arange(N)[None, :]).astype(jnp.float32)
+        offset = 1e4 + z2
+        return jnp.sum((((z1 + offset) - offset) @ z2.T) * own)
+
+    assert verdicts(masked, 'float64_agrees') == [False]
+
+
+def test_temperature_of_another_name_is_not_tested_and_the_reason_said():
+    def named_tau(left, right, tau):
+        return good(left, right, temperature=tau)
+
+    finding = identities.check(named_tau, {'tau': 0.1}, [checks.finite_at_extreme_temperature])[0]
+    assert finding.holds is None
+    assert "no parameter is named 'temperature'; its options: tau" in finding.detail
+
+
+def test_too_few_devices_are_not_a_failure(monkeypatch):
+    one = jax.devices()[:1]
+    monkeypatch.setattr(jax, 'devices', lambda *backend: one)
+    finding = identities.check(good, checks=[checks.any_number_of_devices])[0]
+    assert (finding.holds, finding.detail) == (None, 'needs 4 devices, found 1')
+
+
+def test_gradients_that_jax_cannot_derive_are_not_tested():
+    @jax.custom_vjp
+    def through_bits(x):
+        bits = jax.lax.bitcast_convert_type(x, jnp.int32)
+        return jax.lax.bitcast_convert_type(bits, jnp.float32)
+
+    through_bits.defvjp(lambda x: (through_bits(x), None), lambda _, gradient: (gradient,))
+
+    def loss(z1, z2):
+        return good(through_bits(z1), z2)
+
+    assert verdicts(loss, 'gradient_is_the_derivative') == [None]
+
+
+def test_a_stopped_gradient_is_no_wrong_gradient():
+    def stops(z1, z2):
+        logits = unit(z1) @ jax.lax.stop_gradient(unit(z2)).T
+        return jnp.mean(similarities.unit_rows(z1)) + jnp.mean(logits)
+
+    finding = identities.check(stops, checks=[checks.gradient_is_the_derivative])[0]
+    assert finding.holds
+    assert 'difference' in finding.detail
 
 
 def test_loss_that_differs_inside_jit_fails():
@@ -130,6 +245,35 @@ def test_loss_that_raises_does_not_hold_and_says_why():
     finding = identities.check(raises, checks=checks.MUST_HOLD[:1])[0]
     assert finding.holds is False
     assert 'KeyError' in finding.detail
+
+
+def test_loss_that_returns_no_scalar_is_told_so():
+    for function, kind in ((lambda z1, z2: z1, 'shape'), (lambda z1, z2: {'a': z1}, 'dict')):
+        finding = identities.check(function, checks=checks.MUST_HOLD[:1])[0]
+        assert finding.holds is False
+        assert f'a loss returns a scalar or (scalar, dict), got {kind}' in finding.detail
+
+
+def test_sum_over_rows_is_told_from_their_mean():
+    def total(z1, z2):
+        return N * good(z1, z2)
+
+    finding = identities.check(total, checks=[checks.identical_rows])[0]
+    assert f'{N} log {N}, n: a sum' in finding.detail
+
+
+def test_table_says_not_tested_with_the_reason_and_what_a_failed_check_means():
+    def named_tau(left, right, tau=0.1):
+        return has_a_wrong_gradient(left, right) / tau
+
+    chosen = [checks.finite_at_extreme_temperature, checks.gradient_is_the_derivative]
+    findings = identities.check(named_tau, None, chosen)
+    lines = report.table(findings).splitlines()
+    assert 'not tested' in lines[1]
+    assert 'tau' in lines[1]
+    assert 'fails' in lines[2]
+    assert 'JAX derives for the same function' in lines[3]
+    assert lines[-1] == 'of 2 that must hold: fails 1, not tested 1'
 
 
 def test_identical_rows_name_the_candidates():

@@ -65,11 +65,12 @@ def hard_simple_contrastive(anchors, bank, index, *, num_hard, weight=None):
 def instance_discrimination_noise_contrastive(
     anchors, bank, index, *, temperature, noise, kappa=None
 ):
-    size, draws = len(bank), noise.shape[1]
+    size = len(bank)
     if kappa is None:
         kappa = np.exp(log_sphere_partition(temperature, anchors.shape[1]))
     total = []
     for (anchor, positive, _), ids in zip(rows_of(anchors, bank, index), noise, strict=True):
+        draws = max(1, sum(0 <= j < size for j in ids))
         p = np.exp(anchor @ positive / temperature) / (kappa * size)
         loss = -np.log(p / (p + draws / size))
         for j in ids:

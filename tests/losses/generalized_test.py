@@ -347,6 +347,19 @@ def test_zero_and_huge_rows_are_finite_in_every_type(dtype, prior, key):
             {**LOG_SUM_EXP, 'temperature': 1.0, 'num_projections': 3},
             r'num_projections must be None',
         ),
+        (
+            {**LOG_SUM_EXP, 'temperature': 1.0, 'projections': 'independent'},
+            r"projections must be 'orthogonal' for distribution 'log_sum_exp'.*'independent'",
+        ),
+        (
+            {'include_self': False},
+            r"include_self must be True for distribution 'sliced_wasserstein'.*got False",
+        ),
+        ({'weight': -1}, r'weight must be finite and at least 0, got -1'),
+        ({'weight': math.nan}, r'weight must be finite and at least 0, got nan'),
+        ({'weight': math.inf}, r'weight must be finite and at least 0, got inf'),
+        ({'scale': 0.0}, r'scale must be positive and finite, got 0.0'),
+        ({'scale': math.inf}, r'scale must be positive and finite, got inf'),
     ],
 )
 def test_options_that_do_not_fit_are_named_while_tracing(options, message, key):
@@ -360,3 +373,16 @@ def test_options_that_do_not_fit_are_named_while_tracing(options, message, key):
         jax.eval_shape(loss, z1)
     with pytest.raises(ValueError, match=r'must be \[n, d\] of one shape'):
         generalized_contrastive(z1, z1[:3], **defaults)
+
+
+def test_defaults_may_be_given_and_weights_and_scales_traced(key):
+    z1, z2 = draw(0, 6, 4), draw(1, 6, 4)
+    options = {**LOG_SUM_EXP, 'temperature': 0.5}
+    plain = generalized_contrastive(z1, z2, **options, weight=0.3, scale=2.0)[0]
+    # A caller may pass a key to every loss.
+    stated = jax.jit(
+        lambda weight, scale: generalized_contrastive(
+            z1, z2, **options, weight=weight, scale=scale, include_self=True, key=key
+        )[0]
+    )(0.3, 2.0)
+    np.testing.assert_allclose(stated, plain, rtol=1e-6)

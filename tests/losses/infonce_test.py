@@ -329,6 +329,26 @@ def test_small_temperature_gives_the_triplet_loss():
         assert triplet - 1e-6 <= scaled <= triplet + temperature * math.log(2 * PAIRS - 1)
 
 
+@pytest.mark.parametrize('similarity', ['inner_product', 'standardized'])
+@pytest.mark.parametrize('temperature', [1e-6, 0.1])
+@pytest.mark.parametrize('size', [1e20, 1e38])
+def test_rows_that_nothing_normalises_are_finite_at_any_size(similarity, temperature, size):
+    rows = np.random.default_rng(0).normal(size=(3, 8, 5)).astype(np.float32)
+    rows[0, 0] *= np.float32(size)
+    rows[1] *= np.float32(size)
+    rows[2, 3] *= np.float32(size)
+    rows = np.clip(rows, -3e38, 3e38)
+
+    def loss(z1, z2, negatives):
+        options = {'temperature': temperature, 'similarity': similarity}
+        batch = infonce.nt_xent(z1, z2, **options)[0]
+        return batch + infonce.nt_xent(z1, z2, **options, negatives=negatives)[0]
+
+    value, gradients = jax.value_and_grad(loss, (0, 1, 2))(*jnp.asarray(rows))
+    assert np.isfinite(value)
+    assert np.all(np.isfinite(gradients))
+
+
 def test_a_pair_far_from_its_negatives_keeps_its_digits():
     # Two orthogonal pairs: L = log(1 + 2 exp(-1 / tau)), far below the rounding of 1 / tau.
     rows = np.eye(2, 4, dtype=np.float32)

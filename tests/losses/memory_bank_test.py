@@ -197,6 +197,34 @@ def test_views_are_a_bank_that_is_the_other_view(arrays):
     assert float(bank) == pytest.approx(float(loss), rel=1e-5)
 
 
+@pytest.mark.parametrize('temperature', [0.001, 0.02])
+def test_a_loss_near_zero_keeps_its_digits(temperature):
+    """Every row beside one other at a cosine of 1 - 12 tau, the rest orthogonal: 4 e^-12."""
+    gap = 12 * temperature
+    first = np.eye(4, 8)
+    second = (1 - gap) * first + np.sqrt(1 - (1 - gap) ** 2) * np.eye(4, 8, k=4)
+    rows = jnp.asarray(np.concatenate([first, second]), jnp.float32)
+    index, places = jnp.arange(8), jnp.tile(jnp.arange(8)[None], (8, 1))
+    s = similarities64(rows, rows)
+    own = np.diagonal(s)[:, None]
+    terms = np.exp((s - own) / temperature) * (1 - np.eye(8))
+    expected = np.mean(np.log1p(terms.sum(axis=1)))
+    assert 1e-6 < expected < 1e-4
+    options = {'temperature': temperature}
+    sets = {'background': places, 'close': jnp.full((8, 1), -1)}
+    for loss in (
+        memory_bank.contrastive(rows, rows, index, **options),
+        memory_bank.instance_discrimination_views(rows, rows, **options),
+        memory_bank.hard_contrastive(rows, rows, index, **options, num_hard=7),
+        neighbour_sets.ball(rows, rows, index, **options, background=places),
+        neighbour_sets.annulus(rows, rows, index, **options, **sets),
+        neighbour_sets.local_aggregation(rows, rows, index, **options, **sets),
+        neighbour_sets.local_aggregation(rows, rows, index, **options, **sets, reduce='mean'),
+    ):
+        # 1e-7 / tau is the rounding of a logit, and so the share of the loss.
+        assert float(loss[0]) == pytest.approx(expected, rel=3e-7 / temperature)
+
+
 SETS = {
     'background': jnp.tile(jnp.arange(9)[None], (B, 1)),
     'close': jnp.tile(jnp.asarray([[-1, 2, 7, 2]]), (B, 1)),

@@ -102,6 +102,31 @@ def test_standardized_sets_share_one_mean_and_variance():
     assert np.all(constant[0] == 0)
 
 
+def test_bounded_rows_have_finite_products_and_no_gradient_beyond():
+    rows = jnp.asarray([[3e38, -3e38, 2.0, jnp.inf], [1e20, 1.0, -3.0, 0.0]], jnp.float32)
+    bounded, pull_back = jax.vjp(similarities.bounded, rows)
+    limit = 1e14 / 2  # sqrt(d) is 2
+    np.testing.assert_allclose(bounded[0], [limit, -limit, 2.0, limit], rtol=1e-6)
+    assert np.abs(similarities.inner_products(bounded, bounded)).max() <= 1.00001e28
+    inside = np.array([[0, 0, 1, 0], [0, 1, 1, 1]])
+    np.testing.assert_array_equal(pull_back(jnp.ones_like(rows))[0], inside)
+
+
+def test_standardized_rows_at_the_end_of_float32_are_finite():
+    rows = rows_of(0, 5) * np.float32(1e38)
+
+    def total(rows):
+        return jnp.sum(jnp.square(similarities.standardized([rows])[0] - 1))
+
+    value, gradient = jax.value_and_grad(total)(rows)
+    assert np.isfinite(value)
+    assert np.all(gradient == 0)  # every entry is beyond 1e28
+    below, plain = np.float32(1e-11) * rows, rows_of(0, 5)  # at 1e27 nothing is cut off
+    np.testing.assert_allclose(
+        similarities.standardized([below])[0], similarities.standardized([plain])[0], atol=1e-6
+    )
+
+
 def test_interleaved_puts_a_pair_side_by_side():
     first, second = rows_of(0), rows_of(1)
     rows = similarities.interleaved(first, second)

@@ -84,6 +84,45 @@ def test_supcon_closed_forms():
     np.testing.assert_allclose(ideal, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize('temperature', [0.001, 0.01])
+def test_supcon_of_single_positives_keeps_the_digits_of_a_small_loss(temperature):
+    """Pairs that are alike, all others at a cosine so that the terms are e^-5 to e^-20."""
+    cosines = 1 - temperature * np.linspace(5, 20, 4)
+    units = np.zeros((8, 5))
+    for pair, cosine in enumerate(cosines):  # cosine to the first pair
+        units[2 * pair : 2 * pair + 2, 0] = cosine if pair else 1
+        units[2 * pair : 2 * pair + 2, pair + 1] = np.sqrt(1 - cosine**2) if pair else 0
+    z, labels = jnp.asarray(units, jnp.float32), np.repeat(np.arange(4), 2)
+    loss = supcon(z, jnp.asarray(labels), temperature=temperature)[0]
+    expected = loop_supcon(z, labels, temperature)
+    assert 1e-7 < expected < 1e-2
+    # 1e-7 / tau is the rounding of a logit, and so the share of the loss.
+    np.testing.assert_allclose(loss, expected, rtol=3e-7 / temperature)
+    far = supcon(jnp.repeat(jnp.eye(4), 2, axis=0), jnp.asarray(labels), temperature=0.05)[0]
+    np.testing.assert_allclose(far, math.log1p(6 * math.exp(-20)), rtol=1e-5)
+
+
+def test_supcon_is_never_below_the_log_of_its_positives():
+    """Classes that are points, far from each other: exactly the bound; and so 0 for pairs."""
+    random = np.random.default_rng(0)
+    for size in (2, 3, 7):
+        labels = np.repeat(np.arange(5), size)
+        bound = np.float32(math.log(size - 1))
+        for _ in range(5):
+            z = random.normal(size=(5, 16))[labels].astype(np.float32)
+            for temperature in (0.001, 0.01):
+                loss = supcon(jnp.asarray(z), jnp.asarray(labels), temperature=temperature)[0]
+                assert bound * np.float32(1 - 2e-7) <= loss <= bound + 1e-6 / temperature
+
+
+def test_supcon_of_the_two_rows_of_one_label_is_zero():
+    value, gradient = jax.value_and_grad(
+        lambda z: supcon(z, jnp.zeros(2, jnp.int32), temperature=0.001)[0]
+    )(draw(0, 2, 5))
+    assert value == 0
+    assert not np.any(gradient)
+
+
 def test_supcon_depends_on_which_rows_share_a_label_and_not_on_its_name():
     z, labels = draw(0, 10, 5), jnp.asarray(LABELS)
     value = supcon(z, labels, temperature=0.1)[0]

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from contrastive_jax.memory import neighbours
 
@@ -52,6 +53,27 @@ def test_ring_draws_from_exactly_its_ranks(rows, key, outer, inner, first, last)
         counts = np.bincount(ids[i], minlength=50)[order[i, first:last]]
         mean = 2000 / (last - first)
         assert np.max(np.abs(counts - mean)) < 6 * np.sqrt(mean)
+
+
+def test_ring_of_equal_products_goes_by_id(key):
+    ids = neighbours.ring(
+        jnp.ones((3, 2)), jnp.ones((20, 2)), outer=0.5, inner=0.2, num_draws=400, key=key
+    )
+    assert set(np.asarray(ids).ravel()) == set(range(2, 10))
+
+
+@pytest.mark.parametrize('bank_axis', [None, 'data'])
+def test_ring_is_the_same_on_several_devices(rows, key, bank_axis):
+    anchors, bank = rows[0], rows[1][:48]
+    draw = jax.jit(neighbours.ring, static_argnames='num_draws')
+    options = {'outer': 0.4, 'inner': 0.1, 'num_draws': 50, 'key': key}
+    expected = draw(anchors, bank, **options)
+    mesh = jax.make_mesh((4,), ('data',), (AxisType.Auto,))
+    anchors = jax.device_put(anchors, NamedSharding(mesh, PartitionSpec('data')))
+    bank = jax.device_put(bank, NamedSharding(mesh, PartitionSpec(bank_axis)))
+    with jax.set_mesh(mesh):
+        np.testing.assert_array_equal(draw(anchors, bank, **options), expected)
+        np.testing.assert_array_equal(neighbours.ring(anchors, bank, **options), expected)
 
 
 def test_fraction_falls_in_a_line_and_stays():

@@ -2,9 +2,12 @@
 
 import json
 import os
+import sys
+import types
 
 import pytest
 
+from contrastive_jax import losses
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training import workdir
 
@@ -64,3 +67,62 @@ def test_a_claim_that_was_cut_short_may_be_made_again(tmp_path, config):
     (tmp_path / 'config.part').write_text('{"con')
     workdir.claim(tmp_path, config, {})
     assert workdir.is_run(tmp_path)
+
+
+def loss_of_a_user(left, right, tau=0.1):
+    return ((left - right) ** 2).mean() / tau
+
+
+@pytest.fixture
+def importable(monkeypatch):
+    """A module of the user's that holds the loss, and another that only passes it on."""
+    home = types.ModuleType('losses_of_a_user')
+    home.loss_of_a_user = loss_of_a_user
+    shelf = types.ModuleType('shelf_of_a_user')
+    shelf.mine = loss_of_a_user
+    monkeypatch.setattr(loss_of_a_user, '__module__', home.__name__)
+    for module in (home, shelf):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+def test_a_loss_given_as_a_function_is_written_as_its_import_path(tmp_path, config, importable):
+    config.loss = {'name': loss_of_a_user, 'tau': 0.5}
+    workdir.claim(tmp_path, config, {'loss.name': loss_of_a_user})
+    record = json.loads((tmp_path / 'config.json').read_text())
+    assert record['config']['loss'] == {'name': 'losses_of_a_user:loss_of_a_user', 'tau': 0.5}
+    assert record['overrides'] == {'loss.name': 'losses_of_a_user:loss_of_a_user'}
+
+
+@pytest.mark.parametrize(
+    'name', [loss_of_a_user, 'losses_of_a_user:loss_of_a_user', 'shelf_of_a_user:mine']
+)
+def test_one_function_is_one_config_whatever_names_it(tmp_path, config, importable, name):
+    for number, first in enumerate((loss_of_a_user, 'shelf_of_a_user:mine')):
+        config.loss = {'name': first, 'tau': 0.5}
+        workdir.claim(tmp_path / str(number), config, {})
+        config.loss = {'name': name, 'tau': 0.5}
+        workdir.claim(tmp_path / str(number), config, {})
+        config.loss = {'name': name, 'tau': 0.25}
+        with pytest.raises(BadInput, match=r'\(config.loss.tau: 0.5 there, 0.25 here\)'):
+            workdir.claim(tmp_path / str(number), config, {})
+
+
+def test_another_function_is_another_config(tmp_path, config, importable):
+    config.loss = {'name': loss_of_a_user, 'temperature': 0.2}
+    workdir.claim(tmp_path, config, {})
+    config.loss = {'name': losses.nt_xent, 'temperature': 0.2}
+    with pytest.raises(BadInput, match=":loss_of_a_user' there, 'nt_xent' here"):
+        workdir.claim(tmp_path, config, {})
+
+
+def test_a_public_loss_given_as_a_function_is_its_name(tmp_path, config):
+    workdir.claim(tmp_path, config, {})
+    config.loss = {'name': losses.nt_xent, 'temperature': 0.2}
+    workdir.claim(tmp_path, config, {})
+
+
+def test_a_function_that_cannot_be_found_again_is_refused_and_nothing_written(tmp_path, config):
+    config.loss = {'name': lambda z1, z2: (z1 * z2).mean()}
+    with pytest.raises(BadInput, match='config.loss.name is .*another process cannot import'):
+        workdir.claim(tmp_path / 'run', config, {})
+    assert not (tmp_path / 'run').exists()

@@ -1,0 +1,66 @@
+"""A loss reaches training by its name, by an import path, or as the function itself."""
+
+import jax
+import numpy as np
+import pytest
+
+from contrastive_jax import losses
+from contrastive_jax.errors import BadInput
+from contrastive_jax.training import build
+
+
+def views():
+    random = np.random.default_rng(0)
+    return [random.normal(size=(4, 3)).astype(np.float32) for _ in range(2)]
+
+
+def test_name_path_and_function_are_one_loss(key):
+    for name in ('nt_xent', 'contrastive_jax.losses:nt_xent', losses.nt_xent):
+        loss, parts = build.bind_loss({'name': name, 'temperature': 0.5})(*views(), key)
+        expected, others = losses.nt_xent(*views(), temperature=0.5)
+        assert float(loss) == float(expected)
+        assert parts.keys() == others.keys()
+
+
+def test_a_function_of_a_user_may_name_its_parameters_and_return_the_scalar_alone(key):
+    def squares(left, right, tau=1.0):
+        return ((left - right) ** 2).sum() / np.float32(tau)
+
+    loss, parts = build.bind_loss({'name': squares, 'tau': 0.5})(*views(), key)
+    left, right = views()
+    assert float(loss) == pytest.approx(2 * np.sum((left - right) ** 2), rel=1e-6)
+    assert parts == {}
+
+
+def test_a_function_of_a_user_gets_the_key_it_asks_for(key):
+    def noisy(z1, z2, *, key):
+        return jax.random.normal(key)
+
+    loss, _ = build.bind_loss({'name': noisy})(*views(), key)
+    assert float(loss) == float(jax.random.normal(key))
+
+
+def test_a_lambda_is_built_into_a_train_step(config):
+    config.loss = {'name': lambda z1, z2: ((z1 - z2) ** 2).mean()}
+    experiment = build.build(config)
+    state = jax.eval_shape(experiment.init_state, experiment.seed_key)
+    shapes = build.batch_shapes(experiment.train, config.batch_size)
+    _, metrics = jax.eval_shape(experiment.train_step, state, shapes, experiment.seed_key)
+    assert 'loss' in metrics
+
+
+@pytest.mark.parametrize(
+    ('section', 'sentence'),
+    [
+        ({'name': losses.contrastive, 'temperature': 0.1}, r"'contrastive', a function of \(anch"),
+        ({'name': 'contrastive_jax.losses:supcon', 'temperature': 0.1}, "'supcon', a function of"),
+        ({'name': losses.nt_xent, 'temprature': 0.1}, "Did you mean 'temperature'"),
+        ({'name': losses.nt_xent}, 'config.loss.temperature is missing'),
+        ({'name': lambda a, b, tau: a, 'tua': 1}, "Did you mean 'tau'"),
+        ({'name': getattr}, 'config.loss.name is <built-in function getattr>'),
+        ({'name': 3}, 'config.loss.name is 3, not one of'),
+    ],
+)
+def test_a_function_is_checked_as_a_name_is(section, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        build.bind_loss(section)
