@@ -13,12 +13,12 @@ def to_float(image):
 def plain(source):
     """A source as a probing dataset with the factor `label`."""
 
-    def compose(key, example):
-        del key  # nothing is drawn
+    def compose(draws, example, tables):
+        del draws, tables  # nothing is drawn or looked up
         return {
             'image': to_float(example['image']),
             'channels': jnp.zeros(0),
             'label': example['label'],
         }
 
-    return ProbingDataset(source, {'label': source.num_classes}, compose, measure=lambda keys: {})
+    return ProbingDataset(source, {'label': source.num_classes}, compose)
