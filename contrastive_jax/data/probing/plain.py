@@ -10,8 +10,13 @@ def to_float(image):
     return image.astype(jnp.float32) / 255.0
 
 
+def label_of(source):
+    """The factor `label` of a source as a dict; an empty one where it has no labels."""
+    return {'label': source.num_classes} if source.num_classes else {}
+
+
 def plain(source):
-    """A source as a probing dataset with the factor `label`."""
+    """A source as a probing dataset with the factor `label`, if it has labels."""
 
     def compose(draws, example, tables):
         del draws, tables  # nothing is drawn or looked up
@@ -21,4 +26,4 @@ def plain(source):
             'label': example['label'],
         }
 
-    return ProbingDataset(source, {'label': source.num_classes}, compose)
+    return ProbingDataset(source, label_of(source), compose)
