@@ -13,8 +13,10 @@ setup(
     license='Apache-2.0',
     python_requires='>=3.11,<3.13',
     packages=find_packages(include=['contrastive_jax*', 'configs*', 'experiments*', 'launch*']),
+    package_data={'contrastive_jax.data.sources': ['imagenet100.txt']},
     install_requires=[
         'absl-py>=2.1,<3',
+        'array_record>=0.8.1,<0.9',  # experiments.export_dataset writes with it
         'flax>=0.12,<0.14',
         'grain>=0.2.14,<0.3',  # order and batches as pure functions of the seed
         'importlib_resources>=6.4,<8',  # tensorflow-datasets 4.9.10 imports it without listing it
@@ -25,13 +27,21 @@ setup(
         'numpy>=2.0,<3',
         'optax>=0.2.8,<0.3',
         'orbax-checkpoint>=0.11.30,<0.13',
+        'pillow>=10.3,<14',  # decodes folders and JPEG on the host
         'scikit-learn>=1.5,<2',
         'tensorboardX>=2.6.2,<3',
         'tensorflow-datasets>=4.9.9,<5',  # reads prepared data sets without TensorFlow
         'tqdm>=4.66,<5',
     ],
     extras_require={
-        'test': ['pytest>=8,<10', 'pytest-xdist>=3.5,<4', 'ruff>=0.17,<0.18'],
+        # Only for the pictures in its wheel, which are read as files: 14 MB that few runs need.
+        'photographs': ['scikit-image>=0.25,<0.27'],
+        'test': [
+            'pytest>=8,<10',
+            'pytest-xdist>=3.5,<4',
+            'ruff>=0.17,<0.18',
+            'scikit-image>=0.25,<0.27',
+        ],
         'prepare': ['tensorflow>=2.18,<3'],  # only to prepare a TFDS data set, never to read one
         'tpu': ['jax[tpu]>=0.10,<0.12', 'gcsfs>=2025.1,<2028'],
     },

@@ -35,14 +35,14 @@ def ours(form=None):
     rows = sharding.batch_sharding(experiment.mesh)
     jitted = jax.jit(
         experiment.train_step,
-        in_shardings=(whole, rows, whole),
+        in_shardings=(whole, rows, whole, whole),
         out_shardings=(whole, whole),
         donate_argnums=0,
     )
     with jax.set_mesh(experiment.mesh):
         at = {'state': jax.jit(experiment.init_state)(experiment.seed_key)}
         shapes = batch_shapes(experiment.train, BATCH)
-        compiled = jitted.lower(at['state'], shapes, experiment.seed_key).compile()
+        compiled = jitted.lower(at['state'], shapes, {}, experiment.seed_key).compile()
     convolution.by_patches, convolution.by_convolution = chosen
     order = batches.train_batches(experiment.train.source, seed=0, batch_size=BATCH)
     feed = batches.iterate(order, 0)
@@ -50,7 +50,7 @@ def ours(form=None):
     def train():
         for _ in range(STEPS):
             batch = sharding.to_devices(next(feed), experiment.mesh)
-            at['state'], metrics = compiled(at['state'], batch, experiment.seed_key)
+            at['state'], metrics = compiled(at['state'], batch, {}, experiment.seed_key)
         jax.block_until_ready((at['state'], metrics))
 
     return train

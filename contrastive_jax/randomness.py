@@ -18,6 +18,10 @@ class Role(enum.IntEnum):
     FIRST_VIEW = 3
     SECOND_VIEW = 4
     LOSS = 5
+    VISIT = 6
+    FIRST_COMPOSITION = 7
+    SECOND_COMPOSITION = 8
+    PARTNERS = 9
 
 
 SPLIT_ROLES = {'train': Role.TRAIN_EXAMPLES, 'test': Role.TEST_EXAMPLES}

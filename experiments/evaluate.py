@@ -13,7 +13,7 @@ WORKDIR = flags.DEFINE_string('workdir', None, 'The directory of a run.', requir
 METRIC = flags.DEFINE_string(
     'metric', '', "linear_probe or knn, with options: 'knn,k=1'. Empty: the run's own."
 )
-FACTOR = flags.DEFINE_string('factor', 'label', 'Which factor of the data to read.')
+FACTOR = flags.DEFINE_string('factor', None, "Factor of the data to read; default: the config's.")
 STEP = flags.DEFINE_integer('step', None, 'Of the checkpoint; empty: the newest.')
 
 

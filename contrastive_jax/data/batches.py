@@ -6,7 +6,7 @@ import numpy as np
 from contrastive_jax.errors import BadInput
 
 
-def train_batches(source, *, seed, batch_size, host=0, num_hosts=1):
+def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1):
     """An endless random-access sequence of training batches; `[k]` is batch k.
 
     Each epoch is a permutation of the source, another in each epoch; its remainder is dropped.
@@ -16,6 +16,9 @@ def train_batches(source, *, seed, batch_size, host=0, num_hosts=1):
       source: a source with `take`.
       seed: of the order, an integer of 32 bits.
       batch_size: of all hosts together.
+      classes: None, or an integer for each example [n]: then each row gets a partner of its class,
+        another one drawn uniformly at each visit, as `partner_image` and so on. The only example
+        of a class is its own partner.
       host: the index of this host.
       num_hosts: the number of hosts.
 
@@ -30,13 +33,46 @@ def train_batches(source, *, seed, batch_size, host=0, num_hosts=1):
     share = batch_size // num_hosts
     # Indices are shuffled and batched first, then gathered once: for data in memory this is
     # several times faster than gathering each example.
-    return (
+    mine = slice(host * share, (host + 1) * share)
+    order = (
         grain.MapDataset.range(len(source))
         .shuffle(seed=seed % 2**32)
         .batch(batch_size, drop_remainder=True)
         .repeat()
-        .map(lambda ids: source.take(ids[host * share : (host + 1) * share]))
     )
+    if classes is None:
+        return order.map(lambda ids: source.take(ids[mine]))
+    partners = Partners(classes)
+
+    def rows(ids, generator):
+        drawn = partners(ids, generator)  # of the whole batch, whatever this host's share
+        taken = source.take(drawn[mine])
+        return source.take(ids[mine]) | {f'partner_{name}': taken[name] for name in taken}
+
+    return order.seed(seed % 2**32).random_map(rows)
+
+
+class Partners:
+    """Draws another example of the same class.
+
+    Args:
+      classes: integer [n], the class of each example.
+    """
+
+    def __init__(self, classes):
+        _, classes, counts = np.unique(classes, return_inverse=True, return_counts=True)
+        self.members = np.argsort(classes, kind='stable')  # class after class
+        self.starts = (np.cumsum(counts) - counts)[classes]  # of each example's class
+        self.counts = counts[classes]
+        self.places = np.empty_like(self.members)
+        self.places[self.members] = np.arange(len(classes))
+
+    def __call__(self, ids, generator):
+        """A partner for each of `ids` [b], by a NumPy generator."""
+        counts = self.counts[ids]
+        ahead = generator.integers(1, np.maximum(counts, 2))
+        places = self.places[ids] - self.starts[ids]
+        return self.members[self.starts[ids] + (places + ahead) % counts]
 
 
 def check_batch(source, batch_size, num_hosts=1):

@@ -12,12 +12,16 @@ import numpy as np
 
 from contrastive_jax import losses, models, names, sharding, views
 from contrastive_jax.data import batches, probing, sources
+from contrastive_jax.data.probing.dataset import evaluation_draws
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation import protocols
 from contrastive_jax.training import optimizers, state, step
 
 # Every config has these fields, and no others at the top.
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
+# Options of a probing dataset that name another source.
+SOURCE_OPTIONS = ('digits', 'backgrounds')
+
 NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
 
 
@@ -30,9 +34,12 @@ class Experiment(NamedTuple):
       test: the `ProbingDataset` held out.
       model: a Linen module.
       init_state: (seed_key) -> TrainState, not jitted.
-      train_step: (state, batch, seed_key) -> (state, metrics), not jitted.
-      embed_step: (variables, batch, split_key) -> dict, not jitted.
+      train_step: (state, batch, tables, seed_key) -> (state, metrics), not jitted.
+      embed_step: (variables, batch, tables, split_key) -> dict, not jitted.
       evaluate: (train embeddings, train labels, test embeddings, test labels) -> dict of floats.
+      factor: the one of the dataset's factors that evaluation reads.
+      pairing: the factors whose values the two sides of a pair share; () pairs two views of one
+        example.
       seed_key: the key of the config's seed.
       image_shape: (h, w, c) of what the model sees.
     """
@@ -45,6 +52,8 @@ class Experiment(NamedTuple):
     train_step: Any
     embed_step: Any
     evaluate: Any
+    factor: str
+    pairing: tuple[str, ...]
     seed_key: Any
     image_shape: Any
 
@@ -101,12 +110,13 @@ def build(config, mesh=None):
     optimizer = bind_section(
         optimizers, config.optimizer, 'optimizer', supplied={'num_steps': config.num_steps}
     )()
-    evaluate = bind_section(protocols, config.evaluation, 'evaluation')
+    evaluate = bind_section(protocols, config.evaluation, 'evaluation', taken=('factor',))
     make_dataset = bind_probing(config.data)
-    train, test = (
-        make_dataset(sources.open_source(config.data.source, split, config.data.data_dir))
-        for split in sources.SPLITS
-    )
+    train, test = (make_dataset(split) for split in sources.SPLITS)
+    factor = check_factor(train, config.evaluation.get('factor', 'label'), 'evaluation.factor')
+    pairing = tuple(config.data.get('pairing', ()))
+    for name in pairing:
+        check_factor(train, name, 'data.pairing')
     batches.check_batch(train.source, config.batch_size)
     image_shape = seen_shape(train)
     experiment = Experiment(
@@ -120,6 +130,8 @@ def build(config, mesh=None):
         ),
         embed_step=step.make_embed_step(dataset=train, model=module),
         evaluate=evaluate,
+        factor=factor,
+        pairing=pairing,
         seed_key=jax.random.key(config.seed),
         image_shape=image_shape,
     )
@@ -128,14 +140,16 @@ def build(config, mesh=None):
     return experiment
 
 
-def bind_section(module, section, field, supplied=None):
-    """The function a section of the config names, with the section's options bound."""
+def bind_section(module, section, field, supplied=None, taken=()):
+    """The function a section names, bound to the section's options but for those `taken`."""
     if 'name' not in section:
         raise BadInput(
             f'config.{field}.name is missing; it is one of: {", ".join(module.__all__)}.'
         )
     function = names.pick(module, section.name, f'{field}.name')
-    bound = names.bind(function, options_of(section, 'name'), field, supplied=tuple(supplied or ()))
+    bound = names.bind(
+        function, options_of(section, 'name', *taken), field, supplied=tuple(supplied or ())
+    )
     return lambda *args: bound(*args, **(supplied or {}))
 
 
@@ -177,21 +191,46 @@ def two_view_losses():
 
 
 def bind_probing(section):
-    """The probing dataset that `config.data` names, as (source) -> ProbingDataset."""
+    """The probing dataset that `config.data` names, as (split) -> ProbingDataset."""
     for name in ('source', 'data_dir', 'probing'):
         if name not in section:
             raise BadInput(f'config.data.{name} is missing.')
     function = names.pick(probing, section.probing, 'data.probing')
-    return names.bind(function, options_of(section, 'source', 'data_dir', 'probing'), 'data')
+    options = options_of(section, 'source', 'data_dir', 'probing', 'pairing')
+    names.bind(function, options, 'data')  # before any source is opened, which may take long
+
+    def make(split):
+        opened = {
+            name: sources.open_source(options[name], split, section.data_dir)
+            for name in SOURCE_OPTIONS
+            if options.get(name)
+        }
+        source = sources.open_source(section.source, split, section.data_dir)
+        return function(source, **{**options, **opened})
+
+    return make
 
 
-def batch_shapes(dataset, batch_size):
+def check_factor(dataset, name, field):
+    """The name, if it is a factor of the dataset; BadInput otherwise."""
+    if name not in dataset.factors:
+        known = ', '.join(dataset.factors) or 'none'
+        raise BadInput(
+            f'config.{field} is {name!r}; the factors of this data set are: {known}.'
+            + names.nearest(name, dataset.factors)
+        )
+    return name
+
+
+def batch_shapes(dataset, batch_size, with_partners=False):
     """The shapes and types of a batch of a dataset's source."""
-    return {
+    shapes = {
         'image': jax.ShapeDtypeStruct((batch_size, *dataset.source.image_shape), 'uint8'),
         'label': jax.ShapeDtypeStruct((batch_size,), 'int32'),
         'id': jax.ShapeDtypeStruct((batch_size,), 'int32'),
     }
+    partners = {f'partner_{name}': shape for name, shape in shapes.items()}
+    return shapes | partners if with_partners else shapes
 
 
 def seen_shape(dataset):
@@ -200,7 +239,8 @@ def seen_shape(dataset):
         name: jax.ShapeDtypeStruct(value.shape[1:], value.dtype)
         for name, value in batch_shapes(dataset, 1).items()
     }
-    composed = jax.eval_shape(dataset.compose, jax.random.key(0), example)
+    draws = jax.eval_shape(evaluation_draws, jax.random.key(0))
+    composed = jax.eval_shape(dataset.compose, draws, example, dataset.tables)
     height, width, channels = composed['image'].shape
     return height, width, channels + composed['channels'].shape[0]
 
@@ -209,8 +249,10 @@ def check_shapes(experiment, batch_size):
     """Traces the train step without compiling it, so that a bad option is an early sentence."""
     try:
         train_state = jax.eval_shape(experiment.init_state, experiment.seed_key)
-        shapes = batch_shapes(experiment.train, batch_size)
-        _, metrics = jax.eval_shape(experiment.train_step, train_state, shapes, experiment.seed_key)
+        shapes = batch_shapes(experiment.train, batch_size, with_partners=experiment.pairing)
+        _, metrics = jax.eval_shape(
+            experiment.train_step, train_state, shapes, experiment.train.tables, experiment.seed_key
+        )
     except Exception as error:  # the loss may be the user's: anything may happen in it
         kind = '' if isinstance(error, ValueError) else f'{type(error).__name__}: '
         reason = ' '.join(str(error).split())

@@ -7,10 +7,12 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from contrastive_jax import randomness, sharding
+from contrastive_jax.data import batches
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.embed import embed
 from contrastive_jax.training import build, state, workdir
 from contrastive_jax.training.checkpoints import Checkpoints
+from contrastive_jax.training.step import compose
 
 
 class Evaluator:
@@ -25,26 +27,52 @@ class Evaluator:
         whole = sharding.replicated(experiment.mesh)
         rows = sharding.batch_sharding(experiment.mesh)
         self._embed_step = jax.jit(
-            experiment.embed_step, in_shardings=(whole, rows, whole), out_shardings=whole
+            experiment.embed_step, in_shardings=(whole, rows, whole, whole), out_shardings=whole
         )
+        # What the datasets look up, whole on every device.
+        self.tables = {
+            split: jax.device_put(dict(getattr(experiment, split).tables), whole)
+            for split in randomness.SPLIT_ROLES
+        }
 
     def embed(self, variables, split):
         """The embeddings, projections, factors, labels and ids of a split; see `embed`."""
         key = randomness.key_for(self.experiment.seed_key, randomness.SPLIT_ROLES[split])
         source = getattr(self.experiment, split).source
-        return embed(self._embed_step, variables, source, key, self.experiment.mesh)
 
-    def __call__(self, variables, protocol, factor='label'):
+        def step(variables, batch, key):
+            return self._embed_step(variables, batch, self.tables[split], key)
+
+        return embed(step, variables, source, key, self.experiment.mesh)
+
+    def classes(self):
+        """An integer for each training example [n]: equal where `pairing`'s factors are."""
+        dataset = self.experiment.train
+        factors_of = jax.jit(
+            lambda batch, tables, key: {
+                name: compose(dataset, batch, tables, key)[name] for name in self.experiment.pairing
+            }
+        )
+        key = randomness.key_for(self.experiment.seed_key, randomness.Role.TRAIN_EXAMPLES)
+        pieces = []
+        for batch in batches.evaluation_batches(dataset.source, batch_size=1000):
+            real = batch.pop('weight') > 0
+            factors = jax.device_get(factors_of(batch, self.tables['train'], key))
+            pieces.append(np.stack(list(factors.values()), axis=1)[real])
+        return np.unique(np.concatenate(pieces), axis=0, return_inverse=True)[1].reshape(-1)
+
+    def __call__(self, variables, protocol, factor=None):
         """What a protocol reads of a factor from the features h.
 
         Args:
           variables: the model's, as `TrainState.variables`; read only.
           protocol: see `evaluation.protocols`.
-          factor: one of the dataset's factors.
+          factor: one of the dataset's factors; that of `config.evaluation` by default.
 
         Returns:
           dict of floats: the protocol's, and what the dataset measures of its draws.
         """
+        factor = factor or self.experiment.factor
         train, test = (self.embed(variables, split) for split in ('train', 'test'))
         results = protocol(
             train['embeddings'],
@@ -63,14 +91,14 @@ class Evaluator:
         return dataset.measure(randomness.keys_for_examples(key, ids))
 
 
-def evaluate_workdir(path, *, step=None, protocol=None, factor='label'):
+def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
     """One measurement of a checkpoint.
 
     Args:
       path: the directory of a run.
       step: of the checkpoint; the newest by default.
       protocol: dict of `name` and options, as `config.evaluation`; the run's own by default.
-      factor: one of the dataset's factors.
+      factor: one of the dataset's factors; that of the run by default.
 
     Returns:
       dict of floats, with the `step`.
@@ -80,13 +108,11 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor='label'):
     """
     config = ConfigDict(workdir.read_config(path))
     if protocol is not None:
-        config.evaluation = ConfigDict(protocol)
+        kept = {'factor': config.evaluation.get('factor', 'label')}
+        config.evaluation = ConfigDict({**kept, **protocol})
     experiment = build.build(config)
-    if factor not in experiment.train.factors:
-        raise BadInput(
-            f'factor is {factor!r}; the factors of this data set are: '
-            f'{", ".join(experiment.train.factors)}.'
-        )
+    if factor is not None:
+        build.check_factor(experiment.train, factor, 'evaluation.factor')
     checkpoints = Checkpoints(path, create=False)
     try:
         if checkpoints.latest_step is None:

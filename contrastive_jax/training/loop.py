@@ -77,6 +77,7 @@ class Run:
         self.experiment = experiment
         self.checkpoints = checkpoints
         self.evaluator = Evaluator(experiment)
+        self.tables = self.evaluator.tables['train']
         self.state = self.initial_or_restored_state(workdir)
         self.step = int(self.state.step)
         self.log = MetricsLog(workdir, self.step)
@@ -89,7 +90,7 @@ class Run:
         rows = sharding.batch_sharding(self.experiment.mesh)
         return jax.jit(
             self.experiment.train_step,
-            in_shardings=(whole, rows, whole),
+            in_shardings=(whole, rows, whole, whole),
             out_shardings=(whole, whole),
             donate_argnums=0,
         )
@@ -140,7 +141,9 @@ class Run:
         with bar:
             while self.step < last:
                 batch = sharding.to_devices(next(feed), self.experiment.mesh)
-                self.state, metrics = train_step(self.state, batch, self.experiment.seed_key)
+                self.state, metrics = train_step(
+                    self.state, batch, self.tables, self.experiment.seed_key
+                )
                 self.step += 1
                 self.pending.append(metrics)
                 bar.update(1)
@@ -163,8 +166,12 @@ class Run:
     def compile_train_step(self):
         """The compiled train step; ahead of the loop, so that the rate is of training alone."""
         started = time.monotonic()
-        shapes = batch_shapes(self.experiment.train, self.config.batch_size)
-        lowered = self.jit_train_step().lower(self.state, shapes, self.experiment.seed_key)
+        shapes = batch_shapes(
+            self.experiment.train, self.config.batch_size, with_partners=self.experiment.pairing
+        )
+        lowered = self.jit_train_step().lower(
+            self.state, shapes, self.tables, self.experiment.seed_key
+        )
         compiled = lowered.compile()
         seconds, devices = time.monotonic() - started, self.experiment.mesh.size
         self.say(f'compiled in {seconds:.1f} s for {devices} device(s)')
@@ -176,6 +183,7 @@ class Run:
             self.experiment.train.source,
             seed=self.config.seed,
             batch_size=self.config.batch_size,
+            classes=self.evaluator.classes() if self.experiment.pairing else None,
             host=jax.process_index(),
             num_hosts=jax.process_count(),
         )

@@ -4,10 +4,14 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from contrastive_jax.data.probing.dataset import Draws, evaluation_draws
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
 
 # What every step reports; a loss's parts have other names.
 METRICS = ('loss', 'gradient_norm', 'parameter_norm')
+
+# What a source gives of an example.
+ROW = ('image', 'label', 'id')
 
 
 def make_train_step(*, dataset, view, model, loss, optimizer):
@@ -21,21 +25,22 @@ def make_train_step(*, dataset, view, model, loss, optimizer):
       optimizer: an optax transformation.
 
     Returns:
-      (state, batch, seed_key) -> (state, metrics): pure, to be jitted with shardings. `metrics`
-      are the scalars of METRICS and the loss's parts.
+      (state, batch, tables, seed_key) -> (state, metrics): pure, to be jitted with shardings.
+      `metrics` are the scalars of METRICS and the loss's parts.
     """
 
-    def train_step(state, batch, seed_key):
-        examples = compose(dataset, batch, key_for(seed_key, Role.TRAIN_EXAMPLES))
+    def train_step(state, batch, tables, seed_key):
+        sides = compose_pairs(dataset, batch, tables, seed_key, state.step)
 
-        def view_of(role):
-            keys = jax.random.split(key_for(seed_key, role, state.step), len(batch['id']))
+        def view_of(examples, role):
+            keys = step_keys(seed_key, role, state.step, len(batch['id']))
             images = jax.vmap(view)(keys, examples['image'])
             return append_channels(images, examples['channels'])
 
         # Both views go through the network in one pass, so that the batch norm cannot tell them
         # apart. The rows of a pair lie beside each other: on several devices no image moves.
-        pairs = jnp.stack([view_of(Role.FIRST_VIEW), view_of(Role.SECOND_VIEW)], axis=1)
+        roles = (Role.FIRST_VIEW, Role.SECOND_VIEW)
+        pairs = jnp.stack([view_of(*pair) for pair in zip(sides, roles, strict=True)], axis=1)
         images = pairs.reshape(-1, *pairs.shape[2:])
 
         def objective(params):
@@ -71,24 +76,64 @@ def make_embed_step(*, dataset, model):
       model: a Linen module, (images, train) -> (h, z).
 
     Returns:
-      (variables, batch, split_key) -> dict of `embeddings` h, `projections` z, and `factor_<name>`
-      for each factor, all [b, ...]; `split_key` is the seed's key for the role of the split.
+      (variables, batch, tables, split_key) -> dict of `embeddings` h, `projections` z,
+      `factor_<name>` for each factor, and `latents` where the dataset has them, all [b, ...];
+      `split_key` is the seed's key for the role of the split.
     """
 
-    def embed_step(variables, batch, split_key):
-        examples = compose(dataset, batch, split_key)
+    def embed_step(variables, batch, tables, split_key):
+        examples = compose(dataset, batch, tables, split_key)
         images = append_channels(examples['image'], examples['channels'])
         h, z = model.apply(variables, images, train=False)
         factors = {f'factor_{name}': examples[name] for name in dataset.factors}
-        return {'embeddings': h, 'projections': z, **factors}
+        latents = {'latents': examples['latents']} if 'latents' in examples else {}
+        return {'embeddings': h, 'projections': z, **factors, **latents}
 
     return embed_step
 
 
-def compose(dataset, batch, split_key):
+def compose(dataset, batch, tables, split_key):
     """The composed examples of a batch, each a function of seed, split and id."""
-    examples = {name: batch[name] for name in ('image', 'label', 'id')}
-    return jax.vmap(dataset.compose)(keys_for_examples(split_key, batch['id']), examples)
+    draws = jax.vmap(evaluation_draws)(keys_for_examples(split_key, batch['id']))
+    return _compose(dataset, draws, batch, tables)
+
+
+def compose_pairs(dataset, batch, tables, seed_key, step):
+    """The two sides of each pair of a training batch.
+
+    Args:
+      dataset: a `ProbingDataset`.
+      batch: rows of the source; `partner_<field>` where the second side is another example.
+      tables: those of the dataset.
+      seed_key: the key of the run's seed.
+      step: of the run.
+
+    Returns:
+      Two dicts of composed examples; the same one twice if nothing tells the sides apart.
+    """
+    partner = {name: batch[f'partner_{name}'] for name in ROW if f'partner_{name}' in batch}
+    visits = step_keys(seed_key, Role.VISIT, step, len(batch['id']))
+
+    def side(rows, role, index):
+        keys = keys_for_examples(key_for(seed_key, Role.TRAIN_EXAMPLES), rows['id'])
+        own = step_keys(seed_key, role, step, len(keys))
+        draws = Draws(keys, visits, own, jnp.full(len(keys), index, jnp.int32))
+        return _compose(dataset, draws, rows, tables)
+
+    first = side(batch, Role.FIRST_COMPOSITION, 0)
+    if not partner and not dataset.sides_differ:
+        return first, first
+    return first, side(partner or batch, Role.SECOND_COMPOSITION, 1)
+
+
+def step_keys(seed_key, role, step, count):
+    """One key for each place of the batch of a step."""
+    return jax.random.split(key_for(seed_key, role, step), count)
+
+
+def _compose(dataset, draws, rows, tables):
+    examples = {name: rows[name] for name in ROW}
+    return jax.vmap(dataset.compose, in_axes=(0, 0, None))(draws, examples, tables)
 
 
 def append_channels(images, channels):

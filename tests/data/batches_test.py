@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from contrastive_jax.data import batches, sources
 from contrastive_jax.errors import BadInput
@@ -87,3 +88,33 @@ def test_a_batch_larger_than_the_source_is_refused():
 def test_a_batch_that_the_hosts_do_not_divide_is_refused():
     with pytest.raises(BadInput, match='config.batch_size is 5, which 2 hosts'):
         batches.train_batches(source_of(23), seed=0, batch_size=5, num_hosts=2)
+
+
+def test_partners_are_other_examples_of_the_class_drawn_uniformly():
+    classes = np.array([0, 1, 0, 1, 0, 2, 0])
+    order = batches.train_batches(source_of(7), seed=0, batch_size=7, classes=classes)
+    pairs = np.zeros((7, 7), int)
+    for k in range(1200):
+        batch = order[k]
+        np.testing.assert_array_equal(batch['partner_image'][:, 0, 0, 0], batch['partner_id'])
+        np.add.at(pairs, (batch['id'], batch['partner_id']), 1)
+    expected = (classes[:, None] == classes) & ~np.eye(7, dtype=bool)
+    expected[5, 5] = True  # alone in its class
+    np.testing.assert_array_equal(pairs > 0, expected)
+    for row in pairs[::2]:
+        assert stats.chisquare(row[row > 0]).pvalue > 1e-3
+
+
+def test_partners_do_not_depend_on_hosts_or_on_what_was_read_before():
+    classes = np.arange(23) % 3
+    whole = batches.train_batches(source_of(23), seed=3, batch_size=6, classes=classes)[11]
+    shares = [
+        batches.train_batches(
+            source_of(23), seed=3, batch_size=6, classes=classes, host=host, num_hosts=2
+        )[11]
+        for host in range(2)
+    ]
+    for name in whole:
+        np.testing.assert_array_equal(np.concatenate([s[name] for s in shares]), whole[name])
+    later = batches.train_batches(source_of(23), seed=3, batch_size=6, classes=classes)[14]
+    assert not np.array_equal(later['partner_id'], whole['partner_id'])

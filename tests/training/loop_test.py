@@ -94,9 +94,12 @@ def test_embeddings_do_not_depend_on_batch_size_or_devices(config):
     for devices, batch_size in ((1, 1000), (4, 1000), (4, 77)):
         experiment = build(config, sharding.data_mesh(devices))
         state = experiment.init_state(experiment.seed_key)
+        embed_step = jax.jit(experiment.embed_step)
         found.append(
             embed.embed(
-                jax.jit(experiment.embed_step),
+                lambda variables, batch, key, embed_step=embed_step: embed_step(
+                    variables, batch, {}, key
+                ),
                 state.variables,
                 experiment.test.source,
                 key_for(experiment.seed_key, Role.TEST_EXAMPLES),

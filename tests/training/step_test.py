@@ -7,16 +7,22 @@ import pytest
 
 from contrastive_jax import losses, models, sharding, views
 from contrastive_jax.data import batches, probing, sources
+from contrastive_jax.data.probing.dataset import ProbingDataset
+from contrastive_jax.errors import BadInput
 from contrastive_jax.randomness import Role, key_for
 from contrastive_jax.training import optimizers, state, step
 from contrastive_jax.training.build import batch_shapes, build
+from contrastive_jax.training.evaluate import Evaluator
+from contrastive_jax.training.loop import train
 
 
 def jitted(experiment):
     whole = sharding.replicated(experiment.mesh)
     rows = sharding.batch_sharding(experiment.mesh)
     return jax.jit(
-        experiment.train_step, in_shardings=(whole, rows, whole), out_shardings=(whole, whole)
+        experiment.train_step,
+        in_shardings=(whole, rows, whole, whole),
+        out_shardings=(whole, whole),
     )
 
 
@@ -30,7 +36,7 @@ def run(config, devices, steps=10):
     with jax.set_mesh(experiment.mesh):
         for k in range(steps):
             batch = sharding.to_devices(order[k], experiment.mesh)
-            train_state, metrics = train_step(train_state, batch, experiment.seed_key)
+            train_state, metrics = train_step(train_state, batch, {}, experiment.seed_key)
             rows.append({name: float(value) for name, value in metrics.items()})
     return train_state, rows
 
@@ -49,6 +55,7 @@ def test_the_lowered_step_gathers_negatives_across_devices(config):
         lowered = jitted(experiment).lower(
             jax.eval_shape(experiment.init_state, experiment.seed_key),
             batch_shapes(experiment.train, config.batch_size),
+            {},
             experiment.seed_key,
         )
     text = lowered.compile().as_text()
@@ -90,7 +97,7 @@ def recorded(dataset, view, count=8, step_number=0):
     train_state = state.init_state(Recorder(), optimizer, (28, 28, 4), 0)
     train_state = train_state._replace(step=jnp.int32(step_number))
     batch = dataset.source.take(np.arange(count))
-    _, metrics = jax.jit(train_step)(train_state, batch, jax.random.key(0))
+    _, metrics = jax.jit(train_step)(train_state, batch, dataset.tables, jax.random.key(0))
     shape = (count, 28, 28, -1)
     return np.asarray(metrics['z1']).reshape(shape), np.asarray(metrics['z2']).reshape(shape)
 
@@ -126,6 +133,57 @@ def test_each_step_draws_other_views_of_the_same_bits(dataset):
     np.testing.assert_array_equal(first[0][..., 1:], second[0][..., 1:])
 
 
+def sided(source):
+    """Images that tell which key and side composed them."""
+
+    def compose(draws, example, tables):
+        del tables
+        numbers = [jax.random.uniform(key) for key in draws[:3]]
+        values = [*numbers, draws.index.astype(jnp.float32), example['id'].astype(jnp.float32)]
+        return {'image': jnp.stack(values).reshape(1, 1, 5), 'channels': jnp.zeros(0)}
+
+    return ProbingDataset(source, {}, compose, sides_differ=True)
+
+
+def composed_sides(batch, step_number=0):
+    dataset = sided(sources.open_source('digits', 'train'))
+    sides = step.compose_pairs(dataset, batch, {}, jax.random.key(0), step_number)
+    return [np.asarray(side['image']).reshape(-1, 5).T for side in sides]
+
+
+def test_sides_share_the_keys_of_example_and_visit_only(dataset):
+    batch = dataset.source.take(np.arange(8))
+    first, second = composed_sides(batch)
+    np.testing.assert_array_equal(first[:2], second[:2])
+    assert not np.any(first[2] == second[2])
+    assert set(first[3]) == {0.0}
+    assert set(second[3]) == {1.0}
+    later = composed_sides(batch, step_number=1)[0]
+    np.testing.assert_array_equal(first[0], later[0])
+    assert not np.any(first[1:3] == later[1:3])
+    assert len(np.unique(first[:3])) == 24
+
+
+def test_a_partner_is_composed_with_its_own_key(dataset):
+    batch, partner = (dataset.source.take(np.arange(4) + start) for start in (0, 100))
+    pairs = batch | {f'partner_{name}': value for name, value in partner.items()}
+    _, second = composed_sides(pairs)
+    expected, _ = composed_sides(partner)
+    np.testing.assert_array_equal(second[0], expected[0])
+    np.testing.assert_array_equal(second[4], np.arange(4) + 100)
+
+
+def test_pairs_of_one_class_are_trained_on(tmp_path, config):
+    config.data.pairing = ('label',)
+    experiment = build(config)
+    classes = Evaluator(experiment).classes()
+    np.testing.assert_array_equal(classes, experiment.train.source.labels)
+    assert 'test_accuracy' in train(config, tmp_path)
+    config.data.pairing = ('colour',)
+    with pytest.raises(BadInput, match="data.pairing is 'colour'; the factors"):
+        build(config)
+
+
 def test_the_step_descends_its_own_loss():
     dataset = probing.plain(sources.open_source('digits', 'train'))
     model = models.convnet(channels=(16, 32, 32), features=32, head_widths=(32, 16))
@@ -144,7 +202,7 @@ def test_the_step_descends_its_own_loss():
     batch = dataset.source.take(np.arange(0, 4000, 62))
     values = []
     for _ in range(60):
-        train_state, metrics = train_step(train_state, batch, jax.random.key(0))
+        train_state, metrics = train_step(train_state, batch, {}, jax.random.key(0))
         values.append(float(metrics['loss']))
     # Chance is log(2 * 65 - 1) = 4.86; on one batch the loss falls far below it.
     assert np.mean(values[-5:]) < 3.9
@@ -155,7 +213,7 @@ def test_embedding_is_in_inference_mode_and_independent_of_the_batch(dataset):
     embed_step = jax.jit(step.make_embed_step(dataset=dataset, model=model))
     variables = model.init(jax.random.key(0), jnp.zeros((1, 28, 28, 4)), train=False)
     key = key_for(0, Role.TEST_EXAMPLES)
-    together = embed_step(variables, dataset.source.take(np.arange(8)), key)
-    alone = embed_step(variables, dataset.source.take(np.array([5])), key)
+    together = embed_step(variables, dataset.source.take(np.arange(8)), {}, key)
+    alone = embed_step(variables, dataset.source.take(np.array([5])), {}, key)
     for name in ('embeddings', 'projections', 'factor_label', 'factor_code'):
         np.testing.assert_allclose(together[name][5], alone[name][0], atol=1e-5)

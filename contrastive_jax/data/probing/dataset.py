@@ -2,7 +2,31 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import jax
+
+
+class Draws(NamedTuple):
+    """What the composition of one example may be random in.
+
+    Attributes:
+      example: key, a function of seed, split and id: the same at every visit.
+      visit: key, anew at every visit of the example; both sides of a positive pair share it.
+      side: key, anew at every visit and for each side.
+      index: int32 scalar, 0 for the first side of the pair and 1 for the second.
+    """
+
+    example: Any
+    visit: Any
+    side: Any
+    index: Any
+
+
+def evaluation_draws(example_key):
+    """The draws of an example outside training: the first side of one fixed visit."""
+    visit, side = (jax.random.fold_in(example_key, number) for number in (1, 2))
+    return Draws(example_key, visit, side, jax.numpy.int32(0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -12,15 +36,22 @@ class ProbingDataset:
     Attributes:
       source: where examples come from.
       factors: name of each factor to its number of values; an evaluation may probe any of them.
-      compose: (key, example) -> example, on the device and inside the jitted step, for one example
-        (`image` uint8 [h, w, c], `label`, `id`). The result holds `image` float32 [h, w, c] in
-        [0, 1], which views augment; `channels` float32 [k], k >= 0 constants that are appended to
-        both views as whole channels after augmentation; and an integer for each factor. The key
-        is a function of seed, split and id alone, so an example is the same at every visit.
-      measure: (keys [n]) -> dict of floats: what the draws of these examples amount to.
+      compose: (draws, example, tables) -> example, on the device and inside the jitted step, for
+        one example (`image` uint8 [h, w, c], `label`, `id`) and its `Draws`. The result holds
+        `image` float32 [h, w, c] in [0, 1], which views augment; `channels` float32 [k], k >= 0
+        constants that are appended to both views as whole channels after augmentation; an
+        integer for each factor; and `latents` float32 [d] where real numbers generate the image.
+      measure: (keys [n]) -> dict of floats: what the draws of the examples with these keys amount
+        to, such as the entropy of a factor in bits.
+      tables: arrays that compositions look up, such as the digits of another source. They lie
+        whole on every device and are an argument of the compiled step.
+      sides_differ: whether `compose` uses `draws.side` or `draws.index`, so that the two sides of
+        a pair are composed apart. If not, both views are of one composed image.
     """
 
     source: Any
     factors: Mapping[str, int]
     compose: Callable
-    measure: Callable
+    measure: Callable = lambda keys: {}
+    tables: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    sides_differ: bool = False

@@ -10,15 +10,20 @@ def to_float(image):
     return image.astype(jnp.float32) / 255.0
 
 
-def plain(source):
-    """A source as a probing dataset with the factor `label`."""
+def label_of(source):
+    """The factor `label` of a source as a dict; an empty one where it has no labels."""
+    return {'label': source.num_classes} if source.num_classes else {}
 
-    def compose(key, example):
-        del key  # nothing is drawn
+
+def plain(source):
+    """A source as a probing dataset with the factor `label`, if it has labels."""
+
+    def compose(draws, example, tables):
+        del draws, tables  # nothing is drawn or looked up
         return {
             'image': to_float(example['image']),
             'channels': jnp.zeros(0),
             'label': example['label'],
         }
 
-    return ProbingDataset(source, {'label': source.num_classes}, compose, measure=lambda keys: {})
+    return ProbingDataset(source, label_of(source), compose)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from contrastive_jax.data.probing.dataset import ProbingDataset
-from contrastive_jax.data.probing.plain import to_float
+from contrastive_jax.data.probing.plain import label_of, to_float
 from contrastive_jax.errors import BadInput
 
 MOST_BITS = 30  # a code must fit in an int32
@@ -23,8 +23,9 @@ def randbit(source, *, num_bits):
       num_bits: k in 0..30.
 
     Returns:
-      A `ProbingDataset` with the factors `label` and `code`. It measures `code_bits_nominal`, k,
-      and `code_bits_measured`, the entropy of the codes that the examples drew, in bits.
+      A `ProbingDataset` with the factors `label` (where the source has labels) and `code`. It
+      measures `code_bits_nominal`, k, and `code_bits_measured`, the entropy of the codes that the
+      examples drew, in bits.
 
     Raises:
       BadInput: num_bits outside 0..30.
@@ -38,8 +39,9 @@ def randbit(source, *, num_bits):
     def draw(key):
         return jax.random.randint(key, (), 0, 2**num_bits, jnp.int32)
 
-    def compose(key, example):
-        code = draw(key)
+    def compose(draws, example, tables):
+        del tables
+        code = draw(draws.example)
         bits = (code >> jnp.arange(num_bits, dtype=jnp.int32)) & 1
         return {
             'image': to_float(example['image']),
@@ -57,5 +59,5 @@ def randbit(source, *, num_bits):
             'code_bits_measured': float(-np.sum(shares * np.log2(shares))) + 0.0,
         }
 
-    factors = {'label': source.num_classes, 'code': 2**num_bits}
+    factors = {**label_of(source), 'code': 2**num_bits}
     return ProbingDataset(source, factors, compose, measure)

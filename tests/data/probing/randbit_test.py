@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from contrastive_jax.data import probing, sources
+from contrastive_jax.data.probing.dataset import evaluation_draws
 from contrastive_jax.errors import BadInput
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
 
@@ -19,7 +20,10 @@ def source():
 
 def composed(dataset, ids, role=Role.TRAIN_EXAMPLES, seed=0):
     keys = keys_for_examples(key_for(seed, role), np.asarray(ids, np.int32))
-    return jax.vmap(dataset.compose)(keys, dataset.source.take(np.asarray(ids)))
+    rows = dataset.source.take(np.asarray(ids))
+    return jax.vmap(dataset.compose, in_axes=(0, 0, None))(
+        jax.vmap(evaluation_draws)(keys), rows, dataset.tables
+    )
 
 
 def test_codes_are_uniform_and_independent_of_the_label(source):
@@ -93,3 +97,11 @@ def test_plain_has_no_channels(source):
 def test_bits_outside_0_to_30_are_refused(source, num_bits):
     with pytest.raises(BadInput, match=f'config.data.num_bits is {num_bits}, outside 0..30'):
         probing.randbit(source, num_bits=num_bits)
+
+
+@pytest.mark.parametrize(
+    'make', [probing.plain, lambda source: probing.randbit(source, num_bits=1)]
+)
+def test_a_source_without_labels_has_no_factor_label(make):
+    source = sources.ArraySource(np.zeros((2, 1, 1, 1), np.uint8), np.full(2, -1), num_classes=0)
+    assert 'label' not in make(source).factors
