@@ -11,6 +11,7 @@ from contrastive_jax.errors import BadInput
 
 # Sections that a flag replaces whole: another name has other options.
 REPLACEABLE = {
+    'data': 'multidigits,num_digits=4',
     'loss': 'my_module:my_loss,margin=0.2',
     'views': 'crop_and_flip,method=cubic',
     'evaluation': 'knn,k=20',
@@ -33,8 +34,12 @@ def config_and_overrides():
     for section in REPLACEABLE:
         if text := flags.FLAGS[section].value:
             name, options = names.parse_call(text)
+            named = {'name': name}
+            if section == 'data':  # the source stays, unless it is among the options
+                named = {'probing': name, 'source': config.data.source}
+                named['data_dir'] = config.data.data_dir
             with config.unlocked():
-                config[section] = {'name': name, **options}
+                config[section] = {**named, **options}
             overrides = {**overrides, section: text}
     return config, overrides
 

@@ -28,6 +28,12 @@ class ConvNet(nn.Module):
     def __call__(self, images, train):
         """Images [n, h, w, c] to features h [n, features] and projections z [n, d]."""
         batch_norm = functools.partial(nn.BatchNorm, momentum=self.momentum, epsilon=1e-3)
+        least = 2 ** (len(self.channels) + 1) - 1
+        if min(images.shape[1:3]) < least:
+            raise ValueError(
+                f'convnet needs images of at least {least} x {least} pixels for its '
+                f'{len(self.channels)} convolutions, got {images.shape[1]} x {images.shape[2]}.'
+            )
         hidden = images
         for channels in self.channels:
             hidden = Convolution(channels, kernel_size=3, stride=2)(hidden)
@@ -54,7 +60,7 @@ def convnet(*, channels=(32, 64, 64), features=128, head_widths=(256, 64), momen
       A Linen module: apply(variables, images [n, h, w, c], train) -> (h, z).
 
     Raises:
-      ValueError: images too small for the convolutions, from Linen, while tracing.
+      ValueError: images too small for the convolutions, while tracing.
 
     Source: Chen 2021, the official RandBit notebook (section 3 of its network's description).
     """

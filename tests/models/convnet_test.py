@@ -68,3 +68,13 @@ def test_training_uses_the_batch_and_moves_the_averages():
     assert not np.allclose(before['BatchNorm_0']['mean'], after['BatchNorm_0']['mean'])
     inference, _ = network.apply(variables, images, train=False)
     assert not np.allclose(h, inference, atol=1e-3)
+
+
+def test_an_image_too_small_is_one_sentence():
+    network = models.convnet()
+    with pytest.raises(ValueError, match='at least 15 x 15 pixels for its 3 convolutions, got 1 x'):
+        network.init(jax.random.key(0), jnp.zeros((1, 1, 2, 1)), train=False)
+    small = jax.eval_shape(
+        lambda: network.init(jax.random.key(0), jnp.zeros((1, 15, 15, 1)), train=False)
+    )
+    assert small['params']

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from ml_collections import ConfigDict
 
 from contrastive_jax import losses
 from contrastive_jax.errors import BadInput
@@ -45,8 +46,45 @@ def test_a_lambda_is_built_into_a_train_step(config):
     experiment = build.build(config)
     state = jax.eval_shape(experiment.init_state, experiment.seed_key)
     shapes = build.batch_shapes(experiment.train, config.batch_size)
-    _, metrics = jax.eval_shape(experiment.train_step, state, shapes, experiment.seed_key)
+    _, metrics = jax.eval_shape(experiment.train_step, state, shapes, {}, experiment.seed_key)
     assert 'loss' in metrics
+
+
+IMAGES = dict(source='digits', data_dir='')
+
+
+@pytest.mark.parametrize(
+    ('data', 'factor', 'shape'),
+    [
+        (dict(probing='multidigits', num_digits=4, **IMAGES), 'label_3', (112, 112, 1)),
+        (dict(probing='cdp', pairing=('colour', 'digit'), **IMAGES), 'position', (64, 64, 3)),
+        (
+            dict(probing='digit_on_image', digits='digits', num_unique=16, **IMAGES),
+            'digit',
+            (112, 112, 1),
+        ),
+        (
+            dict(probing='k_bit_images', num_bits=4, source='synthetic:500', data_dir=''),
+            'code',
+            (32, 32, 5),
+        ),
+    ],
+)
+def test_every_data_set_of_images_is_built_from_a_config(config, data, factor, shape):
+    config.data = ConfigDict(data)
+    config.evaluation.factor = factor
+    experiment = build.build(config)  # traces the whole train step
+    assert experiment.image_shape == shape
+    assert experiment.factor == factor
+    config.evaluation.factor = 'wing'
+    with pytest.raises(BadInput, match="evaluation.factor is 'wing'; the factors of this data set"):
+        build.build(config)
+
+
+def test_a_second_source_that_is_not_there_is_named(config):
+    config.data = ConfigDict(dict(probing='digit_on_image', digits='didgits', **IMAGES))
+    with pytest.raises(BadInput, match="'didgits', not one of.*Did you mean 'digits'"):
+        build.build(config)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from contrastive_jax.data.probing.dataset import ProbingDataset
+from contrastive_jax.data.probing.entropy import entropy_bits
 from contrastive_jax.data.probing.plain import label_of, to_float
 from contrastive_jax.errors import BadInput
 
@@ -51,12 +51,10 @@ def randbit(source, *, num_bits):
         }
 
     def measure(keys):
-        codes = np.asarray(jax.jit(jax.vmap(draw))(keys))
-        _, counts = np.unique(codes, return_counts=True)
-        shares = counts / counts.sum()
+        codes = jax.jit(jax.vmap(draw))(keys)
         return {
             'code_bits_nominal': float(num_bits),
-            'code_bits_measured': float(-np.sum(shares * np.log2(shares))) + 0.0,
+            'code_bits_measured': entropy_bits(codes),
         }
 
     factors = {**label_of(source), 'code': 2**num_bits}

@@ -1,29 +1,20 @@
 """RandBit: its bits are what it claims."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
 from contrastive_jax.data import probing, sources
-from contrastive_jax.data.probing.dataset import evaluation_draws
 from contrastive_jax.errors import BadInput
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
+from tests.data.probing.composing import composed
 
 
 @pytest.fixture(scope='module')
 def source():
     images = np.random.default_rng(0).integers(0, 256, (6000, 2, 2, 3), np.uint8)
     return sources.ArraySource(images, np.arange(6000) % 10, num_classes=10)
-
-
-def composed(dataset, ids, role=Role.TRAIN_EXAMPLES, seed=0):
-    keys = keys_for_examples(key_for(seed, role), np.asarray(ids, np.int32))
-    rows = dataset.source.take(np.asarray(ids))
-    return jax.vmap(dataset.compose, in_axes=(0, 0, None))(
-        jax.vmap(evaluation_draws)(keys), rows, dataset.tables
-    )
 
 
 def test_codes_are_uniform_and_independent_of_the_label(source):

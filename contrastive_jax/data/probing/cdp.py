@@ -1,0 +1,131 @@
+"""CDP: digits with a colour and a position, before natural images."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from contrastive_jax.data.probing.canvas import lay
+from contrastive_jax.data.probing.dataset import ProbingDataset
+from contrastive_jax.data.probing.entropy import entropy_bits
+from contrastive_jax.data.probing.plain import to_float
+from contrastive_jax.errors import BadInput
+
+COLOURS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0))
+DIGITS = (2, 3, 4, 5)
+
+
+def cdp(source, *, backgrounds=None, mix=0.3, size=64):
+    """Draws colour, digit and position, each 4-way, uniform and independent: 2 bits each.
+
+    The digit has one of four colours (red, green, blue, white), one of four classes (2, 3, 4, 5)
+    and lies in the middle of one of four quadrants (row by row). With backgrounds the image is
+
+      (1 - mix) digit + mix background,
+
+    a random square of a random background image, drawn anew for each side of a pair, so that it
+    adds nothing that the views share. Pairs that share only some of the attributes are
+    `config.data.pairing=('colour', 'digit')`: the other attributes then differ as they come.
+
+    Args:
+      source: digits with labels, grey, in memory. An example takes its id from it; the picture of
+        its digit is drawn from all those of the drawn class.
+      backgrounds: source of RGB images, in memory, or None for black. In a config, its name.
+      mix: weight of the background in [0, 1).
+      size: side of the image in pixels, even.
+
+    Returns:
+      A `ProbingDataset` with the factors `colour`, `digit` (0..3 for 2..5), `position`, and
+      `attributes`, all three (64 values). It measures the entropy of each in bits, nominally 2, 2,
+      2 and 6.
+
+    Raises:
+      BadInput: digits that are not there, not grey, or larger than a quadrant; a mix outside
+        [0, 1); backgrounds that are not RGB.
+
+    Source: Lee 2023, Sec. 3-B and Fig. 2. Sizes and mix are not in the paper.
+    """
+    _check(source, backgrounds, mix, size)
+    everything = source.take(np.flatnonzero(np.isin(source.labels, DIGITS)))
+    order = np.argsort(everything['label'], kind='stable')
+    counts = np.asarray([np.sum(everything['label'] == digit) for digit in DIGITS])
+    starts = np.cumsum(counts) - counts
+    side = source.image_shape[0]
+    tables = {'digits': everything['image'][order]}
+    if backgrounds is not None:
+        tables['backgrounds'] = backgrounds.take(np.arange(len(backgrounds)))['image']
+
+    def draw(key):
+        return jax.random.randint(key, (3,), 0, 4, jnp.int32)
+
+    def background(key, pictures):
+        which, corner = jax.random.split(key)
+        picture = to_float(pictures[jax.random.randint(which, (), 0, len(pictures), jnp.int32)])
+        shape = tuple(max(length, size) for length in picture.shape[:2])
+        if shape != picture.shape[:2]:
+            picture = jax.image.resize(picture, (*shape, 3), method='linear', antialias=False)
+        room = jnp.asarray([length - size for length in shape])
+        top, left = jax.random.randint(corner, (2,), 0, room + 1, jnp.int32)
+        return jax.lax.dynamic_slice(picture, (top, left, jnp.int32(0)), (size, size, 3))
+
+    def compose(draws, example, tables):
+        del example  # its key says everything
+        attribute_key, picture_key = jax.random.split(draws.example)
+        colour, digit, position = draw(attribute_key)
+        within = jax.random.randint(picture_key, (), 0, jnp.asarray(counts)[digit], jnp.int32)
+        picture = to_float(tables['digits'][jnp.asarray(starts, jnp.int32)[digit] + within])
+        tinted = picture * jnp.asarray(COLOURS)[colour].reshape(1, 1, 3)
+        margin = (size // 2 - side) // 2
+        place = jnp.stack([position // 2, position % 2]) * (size // 2) + margin
+        image = lay(jnp.zeros((size, size, 3)), tinted[None], place[None])
+        if backgrounds is not None:
+            image = (1 - mix) * image + mix * background(draws.side, tables['backgrounds'])
+        return {
+            'image': image,
+            'channels': jnp.zeros(0),
+            'colour': colour,
+            'digit': digit,
+            'position': position,
+            'attributes': (colour * 4 + digit) * 4 + position,
+        }
+
+    def measure(keys):
+        drawn = jax.jit(jax.vmap(lambda key: draw(jax.random.split(key)[0])))(keys)
+        colour, digit, position = np.asarray(drawn).T
+        together = (colour * 4 + digit) * 4 + position
+        columns = (colour, digit, position, together)
+        return {
+            f'{name}_bits': entropy_bits(column)
+            for name, column in zip(factors, columns, strict=True)
+        }
+
+    factors = {'colour': 4, 'digit': 4, 'position': 4, 'attributes': 64}
+    return ProbingDataset(
+        source, factors, compose, measure, tables, sides_differ=backgrounds is not None
+    )
+
+
+def _check(source, backgrounds, mix, size):
+    missing = [digit for digit in DIGITS if not np.any(source.labels == digit)]
+    if missing:
+        raise BadInput(
+            f'config.data.source is {source.name}, which has no images of class {missing[0]}; cdp '
+            f'needs the digits {DIGITS}.'
+        )
+    height, width, channels = source.image_shape
+    if channels != 1 or height != width:
+        raise BadInput(
+            f'config.data.source is {source.name} with images of {source.image_shape}; cdp needs '
+            'square grey digits.'
+        )
+    if size % 2 or size < 2 * height:
+        raise BadInput(
+            f'config.data.size is {size}; it must be even and at least {2 * height}, so that a '
+            'digit fits a quadrant.'
+        )
+    if not 0 <= mix < 1:
+        raise BadInput(f'config.data.mix is {mix}, outside [0, 1).')
+    if backgrounds is not None and backgrounds.image_shape[2] != 3:
+        raise BadInput(
+            f'config.data.backgrounds is {backgrounds.name} with images of '
+            f'{backgrounds.image_shape}; they must have 3 channels.'
+        )
