@@ -1,14 +1,16 @@
 """RandBit: its bits are what it claims."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
 from contrastive_jax.data import probing, sources
+from contrastive_jax.data.probing.randbit import hash_pixels
 from contrastive_jax.errors import BadInput
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
-from tests.data.probing.composing import composed
+from tests.data.probing.composing import composed, sides
 
 
 @pytest.fixture(scope='module')
@@ -96,3 +98,50 @@ def test_bits_outside_0_to_30_are_refused(source, num_bits):
 def test_a_source_without_labels_has_no_factor_label(make):
     source = sources.ArraySource(np.zeros((2, 1, 1, 1), np.uint8), np.full(2, -1), num_classes=0)
     assert 'label' not in make(source).factors
+
+
+def test_hashed_codes_are_of_the_pixels_alone(source):
+    dataset = probing.randbit(source, num_bits=8, code='hashed')
+    ids = np.arange(6000)
+    codes = composed(dataset, ids)['code']
+    np.testing.assert_array_equal(codes, composed(dataset, ids, seed=1)['code'])
+    assert stats.chisquare(np.bincount(codes, minlength=256)).pvalue > 1e-3
+    twins = sources.ArraySource(source.images[[7, 3, 7]], np.zeros(3, int), 1)
+    repeated = composed(probing.randbit(twins, num_bits=8, code='hashed'), np.arange(3))['code']
+    np.testing.assert_array_equal(repeated, codes[[7, 3, 7]])
+    # Codes of k bits are the lowest of those of more bits, as they are of a hash modulo 2^k.
+    longer = composed(probing.randbit(source, num_bits=20, code='hashed'), ids)['code']
+    np.testing.assert_array_equal(longer % 256, codes)
+
+
+def test_one_pixel_changes_half_of_the_hash(source):
+    images = np.repeat(source.images[:1], 97, axis=0)
+    for place in range(12):
+        for bit in range(8):
+            images[1 + 8 * place + bit].reshape(-1)[place] ^= 1 << bit
+    hashes = np.asarray(jax.jit(jax.vmap(hash_pixels))(images))
+    changed = np.unpackbits((hashes[1:] ^ hashes[0]).view(np.uint8), axis=1)
+    # 96 x 64 fair coins: a standard deviation of .0064; and no bit of the hash is ever stuck.
+    assert abs(changed.mean() - 0.5) < 0.03
+    assert changed.any(axis=0).all()
+    assert len(np.unique(hashes, axis=0)) == 97
+
+
+def test_the_measured_entropy_of_hashed_codes_is_that_of_distinct_images(source):
+    measured = probing.randbit(source, num_bits=30, code='hashed').measure(None)
+    assert measured['code_bits_measured'] == pytest.approx(np.log2(6000), abs=1e-3)
+
+
+def test_fresh_codes_are_drawn_at_each_visit_and_shared_by_the_sides(source):
+    dataset = probing.randbit(source, num_bits=20, fresh=True)
+    first, second = sides(dataset, np.arange(50))
+    later, _ = sides(dataset, np.arange(50), step=1)
+    np.testing.assert_array_equal(first['code'], second['code'])
+    assert np.mean(first['code'] == later['code']) < 0.1
+
+
+def test_codes_that_cannot_be_are_refused(source):
+    with pytest.raises(BadInput, match="code is 'hash', not one of: random, hashed"):
+        probing.randbit(source, num_bits=2, code='hash')
+    with pytest.raises(BadInput, match='fresh is True, but a hashed code'):
+        probing.randbit(source, num_bits=2, code='hashed', fresh=True)
