@@ -12,6 +12,7 @@ from contrastive_jax.errors import BadInput
 # Sections that a flag replaces whole: another name has other options.
 REPLACEABLE = {
     'data': 'multidigits,num_digits=4',
+    'model': 'mlp,widths=(64,64),head_widths=(2,)',
     'loss': 'my_module:my_loss,margin=0.2',
     'views': 'crop_and_flip,method=cubic',
     'evaluation': 'knn,k=20',
