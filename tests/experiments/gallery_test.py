@@ -9,7 +9,8 @@ from experiments import gallery
 def test_every_data_set_is_drawn_and_sides_are_those_of_training():
     entries = gallery.entries('noise:12,size=16', '')
     titles = ' '.join(name for name, *_ in entries)
-    shown_elsewhere = ('plain', 'k_bit_images')  # the source itself; randbit without its image
+    # The source itself, randbit without its image, and vectors of ten dimensions.
+    shown_elsewhere = ('plain', 'k_bit_images', 'content_style')
     assert all(name in titles for name in probing.__all__ if name not in shown_elsewhere)
     for name, _, _, dataset in entries:
         first, second = gallery.sides(dataset, np.arange(3))
