@@ -4,8 +4,9 @@ python -m experiments.export_dataset --source=digits --output=data/small_digits/
 python -m experiments.export_dataset --source=digits --probing=randbit,num_bits=4 \
     --split=train,test --count=500 --output=data/digits_with_bits/1.0.0
 
-Each example holds `image` (the composed image, PNG; appended constant channels are left out, since
-factors say them), every factor as an integer, `id`, and `latents` where there are any. The result
+Each example holds `image` (the composed image, PNG, or float32 where it is a vector [1, 1, d];
+appended constant channels are left out, since factors say them), every factor as an integer, `id`,
+and `latents` where there are any. The result
 is read by tfds.builder_from_directory('data/small_digits/1.0.0'), and here by
 --config.data.source=tfds:small_digits --config.data.data_dir=data.
 """
@@ -97,9 +98,9 @@ def write(datasets, count, seed, directory, name, made_of):
         num_bytes = 0
         for example in composed_examples(dataset, split, count, seed):
             features = features or features_of(dataset, example)
-            record = features.serialize_example(
-                features.encode_example({**example, 'image': as_png(example['image'])})
-            )
+            if not is_vector(example['image']):
+                example['image'] = as_png(example['image'])
+            record = features.serialize_example(features.encode_example(example))
             num_bytes += len(record)
             writer.write(record)
         writer.close()
@@ -146,9 +147,15 @@ def composed_examples(dataset, split, count, seed):
     for start in range(0, count, BATCH):
         batch = dataset.source.take(ids[start : start + BATCH])
         columns = jax.device_get(composed(batch, dataset.tables)) | {'id': batch['id']}
-        columns['image'] = np.uint8(np.rint(np.clip(columns['image'], 0, 1) * np.float32(255)))
+        if not is_vector(columns['image'][0]):
+            columns['image'] = np.uint8(np.rint(np.clip(columns['image'], 0, 1) * np.float32(255)))
         for row in range(len(batch['id'])):
             yield {name: column[row] for name, column in columns.items()}
+
+
+def is_vector(image):
+    """Whether an image is a vector [1, 1, d]: then it is written as it is, not as a picture."""
+    return image.shape[:2] == (1, 1)
 
 
 def features_of(dataset, example):
@@ -157,10 +164,13 @@ def features_of(dataset, example):
     import tensorflow_datasets as tfds
 
     shape = example['image'].shape
-    if shape[-1] not in (1, 3, 4):
-        raise BadInput(f'--source has images of {shape}; PNG holds 1, 3 or 4 channels.')
     features = {name: tfds.features.Scalar(np.int64) for name in ('id', *dataset.factors)}
-    features['image'] = tfds.features.Image(shape=shape, encoding_format='png')
+    if is_vector(example['image']):
+        features['image'] = tfds.features.Tensor(shape=shape, dtype=np.float32)
+    elif shape[-1] in (1, 3, 4):
+        features['image'] = tfds.features.Image(shape=shape, encoding_format='png')
+    else:
+        raise BadInput(f'--source has images of {shape}; PNG holds 1, 3 or 4 channels.')
     if dataset.factors.get('label'):
         features['label'] = tfds.features.ClassLabel(num_classes=dataset.factors['label'])
     if 'latents' in example:

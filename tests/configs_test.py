@@ -24,7 +24,8 @@ def module_of(path):
 @pytest.mark.parametrize('path', CONFIGS, ids=str)
 @pytest.mark.parametrize('argument', ['', 'smoke'])
 def test_config_builds(path, argument):
-    build(module_of(path).get_config(argument))
+    experiment = build(module_of(path).get_config(argument))
+    assert len(experiment.train.source) > len(experiment.test.source) > 0
 
 
 @pytest.mark.parametrize('path', CONFIGS, ids=str)

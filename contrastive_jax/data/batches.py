@@ -29,17 +29,7 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
     Raises:
       BadInput: a batch larger than the source, or that the hosts do not divide.
     """
-    check_batch(source, batch_size, num_hosts)
-    share = batch_size // num_hosts
-    # Indices are shuffled and batched first, then gathered once: for data in memory this is
-    # several times faster than gathering each example.
-    mine = slice(host * share, (host + 1) * share)
-    order = (
-        grain.MapDataset.range(len(source))
-        .shuffle(seed=seed % 2**32)
-        .batch(batch_size, drop_remainder=True)
-        .repeat()
-    )
+    order, mine = order_of(source, seed, batch_size, host, num_hosts)
     if classes is None:
         return order.map(lambda ids: source.take(ids[mine]))
     partners = Partners(classes)
@@ -49,7 +39,23 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
         taken = source.take(drawn[mine])
         return source.take(ids[mine]) | {f'partner_{name}': taken[name] for name in taken}
 
-    return order.seed(seed % 2**32).random_map(rows)
+    return order.random_map(rows)
+
+
+def order_of(source, seed, batch_size, host, num_hosts):
+    """The ids of all batches as a `grain.MapDataset`, and which of a batch are this host's."""
+    check_batch(source, batch_size, num_hosts)
+    share = batch_size // num_hosts
+    # Indices are shuffled and batched first, then gathered once: for data in memory this is
+    # several times faster than gathering each example.
+    order = (
+        grain.MapDataset.range(len(source))
+        .seed(seed % 2**32)
+        .shuffle(seed=seed % 2**32)
+        .batch(batch_size, drop_remainder=True)
+        .repeat()
+    )
+    return order, slice(host * share, (host + 1) * share)
 
 
 class Partners:

@@ -19,10 +19,10 @@ from contrastive_jax.training import optimizers, state, step
 
 # Every config has these fields, and no others at the top.
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
+NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
+
 # Options of a probing dataset that name another source.
 SOURCE_OPTIONS = ('digits', 'backgrounds')
-
-NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
 
 
 class Experiment(NamedTuple):
@@ -35,7 +35,7 @@ class Experiment(NamedTuple):
       model: a Linen module.
       init_state: (seed_key) -> TrainState, not jitted.
       train_step: (state, batch, tables, seed_key) -> (state, metrics), not jitted.
-      embed_step: (variables, batch, tables, split_key) -> dict, not jitted.
+      embed_steps: for each split (variables, batch, tables, split_key) -> dict, not jitted.
       evaluate: (train embeddings, train labels, test embeddings, test labels) -> dict of floats.
       factor: the one of the dataset's factors that evaluation reads.
       pairing: the factors whose values the two sides of a pair share; () pairs two views of one
@@ -50,7 +50,7 @@ class Experiment(NamedTuple):
     model: Any
     init_state: Any
     train_step: Any
-    embed_step: Any
+    embed_steps: Any
     evaluate: Any
     factor: str
     pairing: tuple[str, ...]
@@ -128,7 +128,10 @@ def build(config, mesh=None):
         train_step=step.make_train_step(
             dataset=train, view=view, model=module, loss=loss, optimizer=optimizer
         ),
-        embed_step=step.make_embed_step(dataset=train, model=module),
+        embed_steps={
+            split: step.make_embed_step(dataset=dataset, model=module)
+            for split, dataset in zip(sources.SPLITS, (train, test), strict=True)
+        },
         evaluate=evaluate,
         factor=factor,
         pairing=pairing,
@@ -197,7 +200,9 @@ def bind_probing(section):
             raise BadInput(f'config.data.{name} is missing.')
     function = names.pick(probing, section.probing, 'data.probing')
     options = options_of(section, 'source', 'data_dir', 'probing', 'pairing')
-    names.bind(function, options, 'data')  # before any source is opened, which may take long
+    # Before any source is opened, which may take long.
+    names.bind(function, options, 'data', supplied=('split',))
+    takes_split = 'split' in inspect.signature(function).parameters
 
     def make(split):
         opened = {
@@ -206,7 +211,8 @@ def bind_probing(section):
             if options.get(name)
         }
         source = sources.open_source(section.source, split, section.data_dir)
-        return function(source, **{**options, **opened})
+        given = {'split': split} if takes_split else {}
+        return function(source, **{**options, **opened, **given})
 
     return make
 

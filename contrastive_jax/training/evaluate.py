@@ -16,7 +16,7 @@ from contrastive_jax.training.step import compose
 
 
 class Evaluator:
-    """Measures the encoder of an experiment; compiled once, used at any state.
+    """Measures the encoder of an experiment; compiled once for each split, used at any state.
 
     Args:
       experiment: a `build.Experiment`.
@@ -26,9 +26,11 @@ class Evaluator:
         self.experiment = experiment
         whole = sharding.replicated(experiment.mesh)
         rows = sharding.batch_sharding(experiment.mesh)
-        self._embed_step = jax.jit(
-            experiment.embed_step, in_shardings=(whole, rows, whole, whole), out_shardings=whole
-        )
+        # Each split composes by itself: how many digits there are to draw is its own affair.
+        self._embed_steps = {
+            split: jax.jit(step, in_shardings=(whole, rows, whole, whole), out_shardings=whole)
+            for split, step in experiment.embed_steps.items()
+        }
         # What the datasets look up, whole on every device.
         self.tables = {
             split: jax.device_put(dict(getattr(experiment, split).tables), whole)
@@ -41,7 +43,7 @@ class Evaluator:
         source = getattr(self.experiment, split).source
 
         def step(variables, batch, key):
-            return self._embed_step(variables, batch, self.tables[split], key)
+            return self._embed_steps[split](variables, batch, self.tables[split], key)
 
         return embed(step, variables, source, key, self.experiment.mesh)
 

@@ -72,7 +72,7 @@ def make_embed_step(*, dataset, model):
     """The function that embeds, in inference mode and with the identity view.
 
     Args:
-      dataset: a `ProbingDataset`; of either split, since only the source differs.
+      dataset: the `ProbingDataset` of the split that is embedded.
       model: a Linen module, (images, train) -> (h, z).
 
     Returns:

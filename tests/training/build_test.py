@@ -102,3 +102,11 @@ def test_a_second_source_that_is_not_there_is_named(config):
 def test_a_function_is_checked_as_a_name_is(section, sentence):
     with pytest.raises(BadInput, match=sentence):
         build.bind_loss(section)
+
+
+def test_the_digits_of_the_test_split_are_all_there_are():
+    data = dict(probing='digit_on_image', digits='digits', num_unique=4, **IMAGES)
+    make = build.bind_probing(ConfigDict(data))
+    assert [make(split).factors['digit_index'] for split in ('train', 'test')] == [4, 1000]
+    with pytest.raises(BadInput, match='config.data.split is not an option'):
+        build.bind_probing(ConfigDict({**data, 'split': 'test'}))

@@ -94,7 +94,7 @@ def test_embeddings_do_not_depend_on_batch_size_or_devices(config):
     for devices, batch_size in ((1, 1000), (4, 1000), (4, 77)):
         experiment = build(config, sharding.data_mesh(devices))
         state = experiment.init_state(experiment.seed_key)
-        embed_step = jax.jit(experiment.embed_step)
+        embed_step = jax.jit(experiment.embed_steps['test'])
         found.append(
             embed.embed(
                 lambda variables, batch, key, embed_step=embed_step: embed_step(

@@ -198,6 +198,24 @@ def test_tables_and_backgrounds_of_each_side_reach_training_and_evaluation(tmp_p
     assert final['test_accuracy'] > 0.3
 
 
+def test_each_split_looks_up_its_own_digits(config):
+    config.data = ConfigDict(
+        dict(source='digits', data_dir='', probing='multidigits', num_digits=2, canvas=28)
+    )
+    experiment = build(config)
+    evaluator = Evaluator(experiment)
+    variables = experiment.init_state(experiment.seed_key).variables
+    found = {split: evaluator.embed(variables, split) for split in ('train', 'test')}
+    for split, role in (('train', Role.TRAIN_EXAMPLES), ('test', Role.TEST_EXAMPLES)):
+        dataset = getattr(experiment, split)
+        rows, key = dataset.source.take(np.arange(50)), key_for(experiment.seed_key, role)
+        tables = jax.tree.map(jnp.asarray, dict(dataset.tables))
+        expected = step.compose(dataset, rows, tables, key)
+        np.testing.assert_array_equal(found[split]['factor_label_2'][:50], expected['label_2'])
+    # Of 1,000 digits of the test split, class after class, some lie in the last classes.
+    assert set(found['test']['factor_label_2']) == set(range(10))
+
+
 def test_the_step_descends_its_own_loss():
     dataset = probing.plain(sources.open_source('digits', 'train'))
     model = models.convnet(channels=(16, 32, 32), features=32, head_widths=(32, 16))

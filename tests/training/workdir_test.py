@@ -23,7 +23,9 @@ def test_config_commit_and_versions_are_written(tmp_path, config):
 
 def test_the_same_config_may_come_again(tmp_path, config):
     workdir.claim(tmp_path / 'run', config, {})
+    before = (tmp_path / 'run' / 'config.json').read_text()
     workdir.claim(tmp_path / 'run', config, {})
+    assert (tmp_path / 'run' / 'config.json').read_text() == before
 
 
 def test_another_config_is_refused_with_the_differing_fields(tmp_path, config):
@@ -119,6 +121,7 @@ def test_a_public_loss_given_as_a_function_is_its_name(tmp_path, config):
     workdir.claim(tmp_path, config, {})
     config.loss = {'name': losses.nt_xent, 'temperature': 0.2}
     workdir.claim(tmp_path, config, {})
+    assert workdir.read_config(tmp_path)['loss']['name'] == 'nt_xent'
 
 
 def test_a_function_that_cannot_be_found_again_is_refused_and_nothing_written(tmp_path, config):

@@ -4,10 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from contrastive_jax.data.probing.canvas import lay
+from contrastive_jax.data.probing.canvas import lay, pixel_centres, sampled
 from contrastive_jax.data.probing.dataset import ProbingDataset
 from contrastive_jax.data.probing.entropy import entropy_bits
 from contrastive_jax.data.probing.plain import to_float
+from contrastive_jax.data.probing.tables import table_of
 from contrastive_jax.errors import BadInput
 
 COLOURS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0))
@@ -22,14 +23,15 @@ def cdp(source, *, backgrounds=None, mix=0.3, size=64):
 
       (1 - mix) digit + mix background,
 
-    a random square of a random background image, drawn anew for each side of a pair, so that it
-    adds nothing that the views share. Pairs that share only some of the attributes are
+    a random square of a random background image, resized, drawn anew for each side of a pair, so
+    that it adds nothing that the views share. Pairs that share only some of the attributes are
     `config.data.pairing=('colour', 'digit')`: the other attributes then differ as they come.
 
     Args:
       source: digits with labels, grey, in memory. An example takes its id from it; the picture of
         its digit is drawn from all those of the drawn class.
-      backgrounds: source of RGB images, in memory, or None for black. In a config, its name.
+      backgrounds: source of grey or RGB images, in memory, or None for black. In a config, its
+        name.
       mix: weight of the background in [0, 1).
       size: side of the image in pixels, even.
 
@@ -40,45 +42,34 @@ def cdp(source, *, backgrounds=None, mix=0.3, size=64):
 
     Raises:
       BadInput: digits that are not there, not grey, or larger than a quadrant; a mix outside
-        [0, 1); backgrounds that are not RGB.
+        [0, 1); backgrounds of other than 1 or 3 channels; a source that is not in memory.
 
     Source: Lee 2023, Sec. 3-B and Fig. 2. Sizes and mix are not in the paper.
     """
     _check(source, backgrounds, mix, size)
-    everything = source.take(np.flatnonzero(np.isin(source.labels, DIGITS)))
-    order = np.argsort(everything['label'], kind='stable')
-    counts = np.asarray([np.sum(everything['label'] == digit) for digit in DIGITS])
-    starts = np.cumsum(counts) - counts
+    members = [np.flatnonzero(source.labels == digit) for digit in DIGITS]
+    counts = np.asarray([len(ids) for ids in members], np.int32)
+    starts = np.cumsum(counts, dtype=np.int32) - counts
     side = source.image_shape[0]
-    tables = {'digits': everything['image'][order]}
+    tables = {'digits': table_of(source, 'source')['images'][np.concatenate(members)]}
     if backgrounds is not None:
-        tables['backgrounds'] = backgrounds.take(np.arange(len(backgrounds)))['image']
+        tables['backgrounds'] = table_of(backgrounds, 'backgrounds')['images']
 
     def draw(key):
         return jax.random.randint(key, (3,), 0, 4, jnp.int32)
-
-    def background(key, pictures):
-        which, corner = jax.random.split(key)
-        picture = to_float(pictures[jax.random.randint(which, (), 0, len(pictures), jnp.int32)])
-        shape = tuple(max(length, size) for length in picture.shape[:2])
-        if shape != picture.shape[:2]:
-            picture = jax.image.resize(picture, (*shape, 3), method='linear', antialias=False)
-        room = jnp.asarray([length - size for length in shape])
-        top, left = jax.random.randint(corner, (2,), 0, room + 1, jnp.int32)
-        return jax.lax.dynamic_slice(picture, (top, left, jnp.int32(0)), (size, size, 3))
 
     def compose(draws, example, tables):
         del example  # its key says everything
         attribute_key, picture_key = jax.random.split(draws.example)
         colour, digit, position = draw(attribute_key)
         within = jax.random.randint(picture_key, (), 0, jnp.asarray(counts)[digit], jnp.int32)
-        picture = to_float(tables['digits'][jnp.asarray(starts, jnp.int32)[digit] + within])
+        picture = to_float(tables['digits'][jnp.asarray(starts)[digit] + within])
         tinted = picture * jnp.asarray(COLOURS)[colour].reshape(1, 1, 3)
         margin = (size // 2 - side) // 2
         place = jnp.stack([position // 2, position % 2]) * (size // 2) + margin
         image = lay(jnp.zeros((size, size, 3)), tinted[None], place[None])
         if backgrounds is not None:
-            image = (1 - mix) * image + mix * background(draws.side, tables['backgrounds'])
+            image = (1 - mix) * image + mix * random_square(draws.side, tables['backgrounds'], size)
         return {
             'image': image,
             'channels': jnp.zeros(0),
@@ -104,6 +95,31 @@ def cdp(source, *, backgrounds=None, mix=0.3, size=64):
     )
 
 
+def random_square(key, pictures, size):
+    """A random square of a random picture, resized to `size`.
+
+    Its side is uniform on half to all of the longest possible one, which is the shorter side of
+    the pictures or 2 * size, so that a square is never shrunk to less than half.
+
+    Args:
+      key: a key.
+      pictures: uint8 [n, h, w, 1 or 3].
+      size: height and width of the result.
+
+    Returns:
+      float32 [size, size, 3] in [0, 1].
+    """
+    which, side_key, corner_key = jax.random.split(key, 3)
+    count, height, width, channels = pictures.shape
+    longest = min(height, width, 2 * size)
+    side = jax.random.randint(side_key, (), (longest + 1) // 2, longest + 1, jnp.int32)
+    room = jnp.asarray([height, width], jnp.int32) - side
+    corner = jax.random.randint(corner_key, (2,), 0, room + 1, jnp.int32).astype(jnp.float32)
+    rows, columns = (pixel_centres(start, side, size) for start in corner)
+    picture = to_float(pictures[jax.random.randint(which, (), 0, count, jnp.int32)])
+    return jnp.broadcast_to(sampled(picture, rows, columns), (size, size, 3))
+
+
 def _check(source, backgrounds, mix, size):
     missing = [digit for digit in DIGITS if not np.any(source.labels == digit)]
     if missing:
@@ -124,8 +140,8 @@ def _check(source, backgrounds, mix, size):
         )
     if not 0 <= mix < 1:
         raise BadInput(f'config.data.mix is {mix}, outside [0, 1).')
-    if backgrounds is not None and backgrounds.image_shape[2] != 3:
+    if backgrounds is not None and backgrounds.image_shape[2] not in (1, 3):
         raise BadInput(
             f'config.data.backgrounds is {backgrounds.name} with images of '
-            f'{backgrounds.image_shape}; they must have 3 channels.'
+            f'{backgrounds.image_shape}; they must have 1 or 3 channels.'
         )

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from contrastive_jax.data.probing.canvas import lay
+from contrastive_jax.data.probing.canvas import lay, resized
 from contrastive_jax.data.probing.dataset import ProbingDataset
 from contrastive_jax.data.probing.entropy import entropy_bits
 from contrastive_jax.data.probing.plain import label_of, to_float
@@ -17,7 +17,7 @@ BLENDS = ('maximum', 'sum')
 
 
 def digit_on_image(
-    source, *, digits, num_unique=None, blend='maximum', fresh=False, balanced=False
+    source, *, digits, num_unique=None, blend='maximum', fresh=False, balanced=False, split='train'
 ):
     """Lays nine copies of a digit on every image: two features that compete.
 
@@ -29,12 +29,14 @@ def digit_on_image(
       source: host images, grey or RGB; the paper's are ImageNet's.
       digits: source of the digits, in memory, with labels. In a config, its name.
       num_unique: N, how many different digits; None takes all. The information shared through
-        them is log2 N bits.
+        them is log2 N bits. In the test split it is always all of them, as in the paper.
       blend: 'maximum' of digit and image (the notebook's), or 'sum', clipped at 1 (the paper's).
       fresh: whether the digit is drawn anew at every visit (the notebook's) or is a function of
         seed, split and id (the paper's).
       balanced: whether the N are taken in turn from the classes, not as they come. As they come,
-        MNIST's first 16 leave one class out.
+        few of them may leave classes out: the first 16 have 9 classes in MNIST's own order, 6 in
+        that of TFDS, and 1 in the embedded digits, which lie class after class.
+      split: 'train' or 'test', of source and digits.
 
     Returns:
       A `ProbingDataset` with the factors `label` (of the host, where it has labels), `digit` (its
@@ -47,7 +49,7 @@ def digit_on_image(
 
     Source: Chen 2021, section 4.2 and its public notebook; the places are the notebook's.
     """
-    count = len(digits) if num_unique is None else num_unique
+    count = len(digits) if num_unique is None or split == 'test' else num_unique
     height, width, channels = source.image_shape
     height, width = max(height, SMALLEST_HOST), max(width, SMALLEST_HOST)
     rows, columns = ([int(side * f) for f in FRACTIONS] for side in (height, width))
@@ -61,10 +63,7 @@ def digit_on_image(
 
     def compose(draws, example, tables):
         index = draw(draws.visit if fresh else draws.example)
-        host = to_float(example['image'])
-        if host.shape[:2] != (height, width):
-            shape = (height, width, channels)
-            host = jax.image.resize(host, shape, method='linear', antialias=False)
+        host = resized(to_float(example['image']), (height, width))
         digit = to_float(tables['digits'][index])
         digit = jnp.broadcast_to(digit, (*digit.shape[:2], channels))
         copies = jnp.broadcast_to(digit, (len(places), *digit.shape))

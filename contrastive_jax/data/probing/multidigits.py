@@ -1,12 +1,16 @@
 """MultiDigits: several digits on one canvas."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from contrastive_jax.data.probing.canvas import lay, resized
-from contrastive_jax.data.probing.dataset import ProbingDataset
+from contrastive_jax.data.probing.dataset import ProbingDataset, evaluation_draws
+from contrastive_jax.data.probing.entropy import entropy_bits
 from contrastive_jax.data.probing.plain import to_float
+from contrastive_jax.data.probing.tables import table_of
 from contrastive_jax.errors import BadInput
 
 PLACEMENTS = ('random', 'grid')
@@ -32,10 +36,12 @@ def multidigits(source, *, num_digits, sizes=(28,), canvas=112, placement='rando
     Returns:
       A `ProbingDataset` with the factors `label` (of the first digit), `label_<j>` of the j-th,
       `top_<j>` and `left_<j>`, its place in pixels (j from 1), and `present_<class>`, 0 or 1.
+      It measures `top_1_bits`, `left_1_bits` and, where there is a second digit, `label_2_bits`:
+      the entropies of what the examples drew.
 
     Raises:
-      BadInput: a source without labels, a digit larger than the canvas, more digits than cells, or
-        sizes of another number.
+      BadInput: a source without labels or not in memory, a digit larger than the canvas, more
+        digits than cells, or sizes of another number.
 
     Source: Chen 2021, section 3.1, Tables 3 and 4. The paper leaves open how digits overlap and
     how they are drawn.
@@ -55,17 +61,21 @@ def multidigits(source, *, num_digits, sizes=(28,), canvas=112, placement='rando
         place = jnp.stack([cell // cells, cell % cells], axis=1) * (canvas // cells)
         return place + margin[:, None]
 
-    def compose(draws, example, tables):
+    def draw(draws):
+        """The positions of the other digits in the source, and the places of all."""
         others_key, place_key = jax.random.split(draws.visit if fresh else draws.example)
         others = jax.random.randint(others_key, (num_digits - 1,), 0, count, jnp.int32)
+        return others, corners(place_key)
+
+    def compose(draws, example, tables):
+        others, places = draw(draws)
         pictures = jnp.concatenate([example['image'][None], tables['images'][others]])
         labels = jnp.concatenate([example['label'][None], tables['labels'][others]])
-        places = corners(place_key)
         image = jnp.zeros((canvas, canvas, pictures.shape[-1]))
         for size in sorted(set(sizes)):
             chosen = np.flatnonzero(np.asarray(sizes) == size)
-            group = jax.vmap(lambda p, size=size: resized(to_float(p), size))(pictures[chosen])
-            image = lay(image, group, places[chosen])
+            resize = functools.partial(resized, shape=(size, size))
+            image = lay(image, jax.vmap(resize)(to_float(pictures[chosen])), places[chosen])
         factors = {'label': labels[0]}
         for j in range(num_digits):
             factors |= {f'top_{j + 1}': places[j, 0], f'left_{j + 1}': places[j, 1]}
@@ -79,9 +89,15 @@ def multidigits(source, *, num_digits, sizes=(28,), canvas=112, placement='rando
         factors |= {f'label_{j}': classes}
         factors |= {f'top_{j}': canvas - size + 1, f'left_{j}': canvas - size + 1}
     factors |= {f'present_{number}': 2 for number in range(classes)}
-    everything = source.take(np.arange(count))
-    tables = {'images': everything['image'], 'labels': everything['label']}
-    return ProbingDataset(source, factors, compose, tables=tables)
+
+    def measure(keys):
+        others, places = jax.jit(jax.vmap(lambda key: draw(evaluation_draws(key))))(keys)
+        drawn = {'top_1': places[:, 0, 0], 'left_1': places[:, 0, 1]}
+        if num_digits > 1:
+            drawn['label_2'] = source.labels[np.asarray(others[:, 0])]
+        return {f'{name}_bits': entropy_bits(values) for name, values in drawn.items()}
+
+    return ProbingDataset(source, factors, compose, measure, tables=table_of(source, 'source'))
 
 
 def _check(source, num_digits, sizes, canvas, placement):

@@ -1,7 +1,5 @@
 """Training batches of random crops made on the host, for photographs too large for the device."""
 
-import grain
-
 from contrastive_jax.data import batches
 
 
@@ -28,19 +26,10 @@ def crop_batches(source, *, seed, batch_size, crops=2, size=224, host=0, num_hos
     Raises:
       BadInput: a batch that the source or the hosts cannot fill.
     """
-    batches.check_batch(source, batch_size, num_hosts)
-    share = batch_size // num_hosts
-    mine = slice(host * share, (host + 1) * share)
+    order, mine = batches.order_of(source, seed, batch_size, host, num_hosts)
 
     def rows(ids, generator):
         seeds = generator.integers(0, 2**63, len(ids))  # of the whole batch, whatever the share
         return source.crops(ids[mine], seeds[mine], crops=crops, size=size, **ranges)
 
-    return (
-        grain.MapDataset.range(len(source))
-        .seed(seed % 2**32)
-        .shuffle(seed=seed % 2**32)
-        .batch(batch_size, drop_remainder=True)
-        .repeat()
-        .random_map(rows)
-    )
+    return order.random_map(rows)

@@ -66,7 +66,8 @@ def tfds(argument, split, data_dir, *, size=None, fit='stretch', classes=None):
             stored, decoders={'image': tensorflow_datasets.decode.SkipDecoding()}
         )
     except (NotImplementedError, ValueError) as error:
-        raise BadInput(_how_to_prepare(argument, data_dir, 'it is not array_record')) from error
+        reason = f'it cannot be read as array_record; TFDS says: {str(error).splitlines()[0]}'
+        raise BadInput(_how_to_prepare(argument, data_dir, reason)) from error
     cache_name = f'tfds_{argument}_{split}'.replace('/', '_').replace(':', '_')
     fingerprint = _fingerprint(builder, builder.info.splits[stored])
     labels = read_labels(reader, label_of, cache_name, fingerprint)

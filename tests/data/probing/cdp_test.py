@@ -20,7 +20,11 @@ def source():
 
 @pytest.fixture(scope='module')
 def backgrounds():
-    images = np.random.default_rng(0).integers(0, 256, (50, 80, 70, 3), np.uint8)
+    """Picture i has the values 3 y, 3 x and i, from which every crop can be read off."""
+    images = np.zeros((50, 80, 70, 3), np.uint8)
+    images[..., 0] = 3 * np.arange(80)[:, None]
+    images[..., 1] = 3 * np.arange(70)
+    images[..., 2] = np.arange(50)[:, None, None]
     return sources.ArraySource(images, np.zeros(50, int), 1, 'backgrounds')
 
 
@@ -57,23 +61,68 @@ def test_every_attribute_is_read_from_the_image_by_a_simple_rule(examples, sourc
         assert set(source.labels[same]) == {2 + examples['digit'][i]}
 
 
-def test_backgrounds_are_mixed_in_and_differ_between_sides(source, backgrounds):
+def test_the_picture_is_uniform_on_those_of_its_class_however_many():
+    labels = np.random.default_rng(0).permutation(np.repeat([2, 3, 4, 5, 6], [1, 2, 3, 20, 1974]))
+    known = np.flatnonzero(labels < 6)
+    images = np.full((2000, 2, 2, 1), 255, np.uint8)
+    images[known] = np.arange(1, 27)[:, None, None, None]  # a value of its own for each picture
+    examples = composed(
+        probing.cdp(sources.ArraySource(images, labels, num_classes=10), size=4), np.arange(2000)
+    )
+    drawn = known[np.round(255 * examples['image'].max(axis=(1, 2, 3))).astype(int) - 1]
+    np.testing.assert_array_equal(labels[drawn], 2 + examples['digit'])
+    for digit in (3, 4, 5):
+        _, counts = np.unique(drawn[labels[drawn] == digit], return_counts=True)
+        assert len(counts) == np.sum(labels == digit)
+        assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def background_of(image, bare):
+    """(top, left, height, width) of the crop that lies behind the digit, and its picture."""
+    values = 255 * (image - 0.7 * bare) / 0.3
+    # The first and the last pixel may lie in the border, beyond the last centres.
+    steps = [np.diff(values[1:-1, 0, 0]) / 3, np.diff(values[0, 1:-1, 1]) / 3]
+    sides = [64 * step.mean() for step in steps]
+    assert max(np.ptp(step) for step in steps) < 1e-3  # a straight, unbent square
+    starts = [values[1, 0, 0] / 3, values[0, 1, 1] / 3]
+    corner = [start - 1.5 * side / 64 + 0.5 for start, side in zip(starts, sides, strict=True)]
+    assert np.ptp(values[..., 2]) < 1e-2
+    return [*corner, *sides, values[0, 0, 2]]
+
+
+def test_the_background_is_a_square_of_a_picture_anew_for_each_side(source, backgrounds, examples):
     dataset = probing.cdp(source, backgrounds=backgrounds, mix=0.3)
     assert dataset.sides_differ
-    first, second = sides(dataset, np.arange(20))
+    first, second = sides(dataset, np.arange(200))
     for name in dataset.factors:
         np.testing.assert_array_equal(first[name], second[name])
-    bare = composed(probing.cdp(source), np.arange(20))['image']
-    parts = [(side['image'] - 0.7 * bare) / 0.3 for side in (first, second)]
-    for part in parts:
-        assert part.min() > -1e-5
-        assert part.max() < 1 + 1e-5
-    # Each is a square of one of the pictures, as it is.
-    windows = np.lib.stride_tricks.sliding_window_view(backgrounds.images, (64, 64), (1, 2))
-    corner = np.round(255 * parts[0][0, :2, :2]).astype(int)
-    found = np.all(windows[..., :2, :2] == corner.transpose(2, 0, 1), axis=(-1, -2, -3))
-    assert found.any()
-    assert all(np.abs(one - two).mean() > 0.1 for one, two in zip(*parts, strict=True))
+    found = np.array(
+        [
+            background_of(image, digit)
+            for side in (first, second)
+            for image, digit in zip(
+                side['image'].astype(np.float64), examples['image'], strict=False
+            )
+        ]
+    )
+    np.testing.assert_allclose(found, np.round(found), atol=0.05)  # whole pixels
+    tops, lefts, heights, widths, pictures = np.round(found).astype(int).T
+    np.testing.assert_array_equal(heights, widths)
+    assert heights.min() >= 35
+    assert heights.max() <= 70
+    assert min(tops.min(), lefts.min()) >= 0
+    assert (tops + heights).max() <= 80
+    assert (lefts + widths).max() <= 70
+    assert stats.chisquare(np.bincount((heights - 35) // 12, minlength=3)).pvalue > 1e-3
+    assert stats.chisquare(np.bincount(pictures, minlength=50)).pvalue > 1e-3
+    agreeing = np.mean(pictures[:200] == pictures[200:])
+    assert agreeing < 0.1  # 1 in 50 by chance
+
+
+def test_grey_backgrounds_of_few_pixels_are_enlarged(source, examples):
+    white = sources.ArraySource(np.full((2, 5, 1, 1), 255, np.uint8), np.zeros(2, int), 1)
+    image = composed(probing.cdp(source, backgrounds=white), np.arange(5))['image']
+    np.testing.assert_allclose(image, 0.7 * examples['image'][:5] + 0.3, atol=1e-6)
 
 
 def test_entropies_are_two_two_two_and_six_bits(source):
@@ -88,7 +137,8 @@ def test_options_that_cannot_be(source, backgrounds):
         probing.cdp(source, size=55)
     with pytest.raises(BadInput, match='mix is 1.0, outside'):
         probing.cdp(source, mix=1.0)
-    with pytest.raises(BadInput, match='must have 3 channels'):
-        probing.cdp(source, backgrounds=source)
+    two_channels = sources.ArraySource(np.zeros((1, 4, 4, 2), np.uint8), np.zeros(1, int), 1)
+    with pytest.raises(BadInput, match='must have 1 or 3 channels'):
+        probing.cdp(source, backgrounds=two_channels)
     with pytest.raises(BadInput, match='no images of class 2'):
         probing.cdp(backgrounds)

@@ -1,5 +1,7 @@
 """Composed examples of a probing dataset, as training and evaluation make them."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,5 +35,10 @@ def _keys(ids, role, seed):
 
 def _compose(dataset, draws, ids):
     rows = dataset.source.take(np.asarray(ids))
-    compose = jax.jit(jax.vmap(dataset.compose, in_axes=(0, 0, None)))
-    return jax.device_get(compose(draws, rows, dict(dataset.tables)))
+    return jax.device_get(_composer(dataset.compose)(draws, rows, dict(dataset.tables)))
+
+
+@functools.cache
+def _composer(compose):
+    """Compiled once for all calls of a dataset with batches of one size."""
+    return jax.jit(jax.vmap(compose, in_axes=(0, 0, None)))

@@ -88,6 +88,14 @@ def test_the_digit_is_of_the_example_or_of_the_visit(hosts, digits):
         assert np.array_equal(first['digit_index'], later['digit_index']) == (not fresh)
 
 
+def test_the_test_split_has_all_digits_whatever_their_number_in_training(hosts, digits):
+    options = dict(digits=digits, num_unique=4, balanced=True)
+    assert probing.digit_on_image(hosts, **options).factors['digit_index'] == 4
+    held_out = probing.digit_on_image(hosts, **options, split='test')
+    assert held_out.factors['digit_index'] == len(digits)
+    assert set(composed(held_out, np.arange(200))['digit']) == set(range(10))
+
+
 def test_options_that_cannot_be(hosts, digits):
     with pytest.raises(BadInput, match='num_unique is 4001; digits/train has 4000 digits'):
         probing.digit_on_image(hosts, digits=digits, num_unique=4001)

@@ -6,6 +6,7 @@ from scipy import stats
 
 from contrastive_jax.data import probing, sources
 from contrastive_jax.errors import BadInput
+from contrastive_jax.randomness import Role, key_for, keys_for_examples
 from tests.data.probing.composing import composed, sides
 
 
@@ -82,6 +83,21 @@ def test_fixed_by_id_or_fresh_at_each_visit_and_shared_by_the_sides(source):
         alone = sides(dataset, [4])[0] if not fresh else None
         if alone:
             np.testing.assert_array_equal(alone['image'][0], first['image'][4])
+
+
+def test_the_entropies_are_those_of_the_places_and_the_second_label(source):
+    keys = keys_for_examples(key_for(0, Role.TRAIN_EXAMPLES), np.arange(20_000, dtype=np.int32))
+    measured = probing.multidigits(source, num_digits=2, sizes=(28, 20), canvas=43).measure(keys)
+    assert measured['top_1_bits'] == pytest.approx(4, abs=0.01)  # 43 - 28 + 1 = 16 places
+    assert measured['left_1_bits'] == pytest.approx(4, abs=0.01)
+    assert measured['label_2_bits'] == pytest.approx(np.log2(10), abs=0.01)
+    assert 'label_2_bits' not in probing.multidigits(source, num_digits=1).measure(keys[:2])
+
+
+def test_a_source_that_is_not_in_memory_is_refused(source):
+    encoded = sources.EncodedSource(lambda i: None, np.zeros(3, np.int32), 1, (28, 28, 1))
+    with pytest.raises(BadInput, match='config.data.source is encoded, whose 3 images of'):
+        probing.multidigits(encoded, num_digits=1)
 
 
 @pytest.mark.parametrize(
