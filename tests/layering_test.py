@@ -14,7 +14,7 @@ ALLOWED = {
     'models': {'models', 'errors'},
     'memory': {'memory', 'losses', 'errors', 'sharding'},
     'evaluation': {'evaluation', 'losses', 'data', 'models', 'memory', 'errors', 'sharding'},
-    'views': {'errors'},
+    'views': {'views', 'errors'},
     'sharding': {'errors'},
     'names': {'errors'},
     'randomness': set(),

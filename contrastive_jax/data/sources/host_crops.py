@@ -127,10 +127,10 @@ def resize_boxes(image, boxes, shape, channels, method):
 def sample_crop_box(generator, height, width, area_range, aspect_range):
     """A random box by TensorFlow's law, or the whole image when no draw is accepted.
 
-    The law of `contrastive_jax.views.sample_crop_box`, on the host: aspect uniform, then height
-    uniform on the integers that fit, areas under a tenth of the image refused, and an offset that
-    never touches the last row or column of an image larger than the crop. Here `aspect_range` is
-    of the box itself, since the crop is resized to a square.
+    The law of `contrastive_jax.views.boxes.tensorflow_box`, on the host: aspect uniform, then
+    height uniform on the integers that fit, areas under a tenth of the image refused, and an offset
+    that never touches the last row or column of an image larger than the crop. Here `aspect_range`
+    is of the box itself, since the crop is resized to a square.
 
     Args:
       generator: a NumPy generator.
