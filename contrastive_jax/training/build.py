@@ -4,6 +4,7 @@ Training, evaluation and whatever compiles a config without running it all build
 that what is checked is what trains. Everything is validated before anything compiles.
 """
 
+import contextlib
 import inspect
 from typing import Any, NamedTuple
 
@@ -104,7 +105,7 @@ def build(config, mesh=None):
         )
     mesh = mesh or sharding.data_mesh()
     sharding.check_batch(config.batch_size, mesh)
-    view = bind_section(views, config.views, 'views')
+    view, resting_view = bind_views(config.views)
     module = bind_section(models, config.model, 'model')()
     loss = bind_loss(config.loss)
     optimizer = bind_section(
@@ -118,7 +119,7 @@ def build(config, mesh=None):
     for name in pairing:
         check_factor(train, name, 'data.pairing')
     batches.check_batch(train.source, config.batch_size)
-    image_shape = seen_shape(train)
+    image_shape = seen_shape(train, resting_view)
     experiment = Experiment(
         mesh=mesh,
         train=train,
@@ -129,7 +130,7 @@ def build(config, mesh=None):
             dataset=train, view=view, model=module, loss=loss, optimizer=optimizer
         ),
         embed_steps={
-            split: step.make_embed_step(dataset=dataset, model=module)
+            split: step.make_embed_step(dataset=dataset, view=resting_view, model=module)
             for split, dataset in zip(sources.SPLITS, (train, test), strict=True)
         },
         evaluate=evaluate,
@@ -154,6 +155,14 @@ def bind_section(module, section, field, supplied=None, taken=()):
         function, options_of(section, 'name', *taken), field, supplied=tuple(supplied or ())
     )
     return lambda *args: bound(*args, **(supplied or {}))
+
+
+def bind_views(section):
+    """The view that `config.views` names, (key, image) -> image, and what it does at rest."""
+    view = bind_section(views, section, 'views')
+    options = options_of(section, 'name')
+    named = getattr(views, section.name)
+    return view, lambda image: views.without_draws(named, image, **options)
 
 
 def bind_loss(section):
@@ -239,36 +248,44 @@ def batch_shapes(dataset, batch_size, with_partners=False):
     return shapes | partners if with_partners else shapes
 
 
-def seen_shape(dataset):
-    """(h, w, c) of what the model sees: the composed image with its appended channels."""
+def seen_shape(dataset, view):
+    """(h, w, c) of what the model sees: the view of a composed image with its appended channels."""
     example = {
         name: jax.ShapeDtypeStruct(value.shape[1:], value.dtype)
         for name, value in batch_shapes(dataset, 1).items()
     }
     draws = jax.eval_shape(evaluation_draws, jax.random.key(0))
     composed = jax.eval_shape(dataset.compose, draws, example, dataset.tables)
-    height, width, channels = composed['image'].shape
+    with early_sentences():
+        height, width, channels = jax.eval_shape(view, composed['image']).shape
     return height, width, channels + composed['channels'].shape[0]
 
 
 def check_shapes(experiment, batch_size):
     """Traces the train step without compiling it, so that a bad option is an early sentence."""
-    try:
+    with early_sentences():
         train_state = jax.eval_shape(experiment.init_state, experiment.seed_key)
         shapes = batch_shapes(experiment.train, batch_size, with_partners=experiment.pairing)
         _, metrics = jax.eval_shape(
             experiment.train_step, train_state, shapes, experiment.train.tables, experiment.seed_key
         )
-    except Exception as error:  # the loss may be the user's: anything may happen in it
-        kind = '' if isinstance(error, ValueError) else f'{type(error).__name__}: '
-        reason = ' '.join(str(error).split())
-        raise BadInput(f'The config does not make a train step: {kind}{reason}') from error
     for name, metric in metrics.items():
         if metric.shape or name in ('step', 'images_per_second'):
             raise BadInput(
                 f'The loss has a part {name!r} of shape {metric.shape}; parts must be scalars '
                 "with names other than 'step' and 'images_per_second'."
             )
+
+
+@contextlib.contextmanager
+def early_sentences():
+    """What goes wrong while a config is traced, as one sentence."""
+    try:
+        yield
+    except Exception as error:  # the loss may be the user's: anything may happen in it
+        kind = '' if isinstance(error, ValueError) else f'{type(error).__name__}: '
+        reason = ' '.join(str(error).split())
+        raise BadInput(f'The config does not make a train step: {kind}{reason}') from error
 
 
 def check_evaluation(experiment):

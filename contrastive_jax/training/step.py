@@ -68,11 +68,12 @@ def make_train_step(*, dataset, view, model, loss, optimizer):
     return train_step
 
 
-def make_embed_step(*, dataset, model):
-    """The function that embeds, in inference mode and with the identity view.
+def make_embed_step(*, dataset, view, model):
+    """The function that embeds, in inference mode.
 
     Args:
       dataset: the `ProbingDataset` of the split that is embedded.
+      view: image -> image, the view of training with nothing drawn.
       model: a Linen module, (images, train) -> (h, z).
 
     Returns:
@@ -83,7 +84,7 @@ def make_embed_step(*, dataset, model):
 
     def embed_step(variables, batch, tables, split_key):
         examples = compose(dataset, batch, tables, split_key)
-        images = append_channels(examples['image'], examples['channels'])
+        images = append_channels(jax.vmap(view)(examples['image']), examples['channels'])
         h, z = model.apply(variables, images, train=False)
         factors = {f'factor_{name}': examples[name] for name in dataset.factors}
         latents = {'latents': examples['latents']} if 'latents' in examples else {}

@@ -2,10 +2,12 @@
 
 Images are float32 [h, w, c] in [0, 1]. The functions take one image; the train step maps them over
 a batch. The list holds whole views, each a sequence of operations (`operations.py`):
-`with_parameters` gives a view together with the numbers it drew, so that a nuisance can be probed.
+`with_parameters` gives a view together with the numbers it drew, so that a nuisance can be probed;
+`without_draws` is what evaluation embeds.
 """
 
 from contrastive_jax.views.operations import with_parameters as with_parameters
+from contrastive_jax.views.operations import without_draws as without_draws
 from contrastive_jax.views.sets import (
     centre_crop,
     colour,

@@ -60,7 +60,12 @@ def random_resized_crop(
         box = tuple(parameters[name] for name in BOX)
         return crop_and_resize(image, box, result_shape(image.shape, size), method)
 
-    return Operation(apply=apply, sample=sample)
+    def rest(image):
+        shape = result_shape(image.shape, size)
+        whole = (0, 0, *image.shape[:2])
+        return image if size is None else crop_and_resize(image, whole, shape, method)
+
+    return Operation(apply=apply, sample=sample, rest=rest)
 
 
 def central_crop(*, share=0.875, size=None):

@@ -16,10 +16,13 @@ class Operation(NamedTuple):
       apply: (image, parameters) -> image.
       sample: (key, shape of the image [h, w, c]) -> parameters, a dict of scalars named for what
         they are in the whole view (`crop_top`, `hue`); None for a step that draws nothing.
+      rest: image -> image, what a step that draws leaves to do where nothing is drawn: nothing,
+        but for a crop to another size.
     """
 
     apply: Callable
     sample: Callable | None = None
+    rest: Callable = lambda image: image
 
 
 def deterministic(function):
@@ -74,6 +77,25 @@ def with_parameters(view, key, image, **options):
       `permutation`, the only array, of `scramble`.
     """
     return run(key, image, view.operations_of(**options))
+
+
+def without_draws(view, image, **options):
+    """What a view leaves of an image when nothing is drawn: what evaluation embeds.
+
+    Crops show the whole image, resized where the view changes the size; flips, jitter, grey, blur
+    and scrambling are left out; what draws nothing (`centre_crop`, Lab) stays.
+
+    Args:
+      view: one of `contrastive_jax.views.__all__`.
+      image: [h, w, c] float32.
+      **options: those of the view.
+
+    Returns:
+      An image of the shape of `view(key, image, **options)`.
+    """
+    for operation in view.operations_of(**options):
+        image = operation.rest(image) if operation.sample else operation.apply(image, {})
+    return image
 
 
 def run(key, image, operations):

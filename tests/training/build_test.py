@@ -110,3 +110,30 @@ def test_the_digits_of_the_test_split_are_all_there_are():
     assert [make(split).factors['digit_index'] for split in ('train', 'test')] == [4, 1000]
     with pytest.raises(BadInput, match='config.data.split is not an option'):
         build.bind_probing(ConfigDict({**data, 'split': 'test'}))
+
+
+@pytest.mark.parametrize(
+    ('options', 'shape'),
+    [
+        (dict(name='crop_and_flip', size=20), (20, 20, 3)),
+        (dict(name='luminance'), (24, 24, 1)),
+        (dict(name='colour', size=18), (18, 18, 2)),
+        (dict(name='centre_crop', size=16), (16, 16, 3)),
+    ],
+)
+def test_the_model_sees_the_shape_of_the_view_in_training_and_evaluation(config, options, shape):
+    config.data = ConfigDict(dict(probing='plain', source='photographs,size=24', data_dir=''))
+    config.views = ConfigDict(options)
+    experiment = build.build(config)  # traces training with the parameters of this shape
+    assert experiment.image_shape == shape
+    state = jax.eval_shape(experiment.init_state, experiment.seed_key)
+    shapes = build.batch_shapes(experiment.test, 4)
+    embed = experiment.embed_steps['test']
+    embedded = jax.eval_shape(embed, state.variables, shapes, {}, experiment.seed_key)
+    assert embedded['projections'].shape[0] == 4
+
+
+def test_a_view_that_the_images_do_not_allow_is_one_sentence(config):
+    config.views = ConfigDict(dict(name='luminance'))
+    with pytest.raises(BadInput, match='make a train step: image has 1 channels; Lab takes 3'):
+        build.build(config)

@@ -242,7 +242,9 @@ def test_the_step_descends_its_own_loss():
 
 def test_embedding_is_in_inference_mode_and_independent_of_the_batch(dataset):
     model = models.convnet(channels=(4, 4, 4), features=8, head_widths=(8, 4))
-    embed_step = jax.jit(step.make_embed_step(dataset=dataset, model=model))
+    embed_step = jax.jit(
+        step.make_embed_step(dataset=dataset, view=lambda image: image, model=model)
+    )
     variables = model.init(jax.random.key(0), jnp.zeros((1, 28, 28, 4)), train=False)
     key = key_for(0, Role.TEST_EXAMPLES)
     together = embed_step(variables, dataset.source.take(np.arange(8)), {}, key)

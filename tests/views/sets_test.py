@@ -195,3 +195,21 @@ def test_impossible_options_name_the_field(image, key, name, options, field):
 def test_what_is_no_image_is_refused(key, shape):
     with pytest.raises(ValueError, match='shape'):
         views.none(key, jnp.zeros(shape))
+
+
+@pytest.mark.parametrize('name', views.__all__)
+def test_with_nothing_drawn_the_image_stays_but_for_what_draws_nothing(image, name, key):
+    found = views.without_draws(getattr(views, name), image)
+    expected = {
+        'luminance': lambda: lab.split_lab(image)[0],
+        'colour': lambda: lab.split_lab(image)[1],
+        'centre_crop': lambda: views.centre_crop(key, image),
+    }.get(name, lambda: image)()
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_with_nothing_drawn_the_whole_image_takes_the_size_of_the_view(image, key):
+    found = views.without_draws(views.simclr_imagenet, image, size=12)
+    assert found.shape == views.simclr_imagenet(key, image, size=12).shape
+    whole = jax.image.resize(image, (12, 12, 3), 'cubic', antialias=False)
+    np.testing.assert_allclose(found, jnp.clip(whole, 0, 1), atol=1e-6)
