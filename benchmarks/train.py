@@ -45,7 +45,7 @@ def ours(form=None):
         compiled = jitted.lower(at['state'], shapes, {}, experiment.seed_key).compile()
     convolution.by_patches, convolution.by_convolution = chosen
     order = batches.train_batches(experiment.train.source, seed=0, batch_size=BATCH)
-    feed = batches.iterate(order, 0)
+    feed = batches.iterate({'': order}, 0)
 
     def train():
         for _ in range(STEPS):

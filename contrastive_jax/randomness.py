@@ -22,6 +22,7 @@ class Role(enum.IntEnum):
     FIRST_COMPOSITION = 7
     SECOND_COMPOSITION = 8
     PARTNERS = 9
+    NEGATIVES = 10
 
 
 SPLIT_ROLES = {'train': Role.TRAIN_EXAMPLES, 'test': Role.TEST_EXAMPLES}

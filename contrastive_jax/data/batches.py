@@ -24,7 +24,7 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
 
     Returns:
       A `grain.MapDataset` of dicts of stacked arrays. Iterate it from a step on with
-      `iterate(batches, start)`.
+      `iterate`.
 
     Raises:
       BadInput: a batch larger than the source, or that the hosts do not divide.
@@ -92,10 +92,25 @@ def check_batch(source, batch_size, num_hosts=1):
         raise BadInput(f'config.batch_size is {batch_size}, which {num_hosts} hosts do not divide.')
 
 
-def iterate(batches, start):
-    """An iterator over batches start, start + 1, ..., prepared ahead in a thread."""
+def iterate(orders, start):
+    """Batches start, start + 1, ..., prepared ahead in a thread.
+
+    Args:
+      orders: dict of a prefix to a sequence of batches, as `train_batches` gives it; '' for the
+        batch itself.
+      start: the first index.
+
+    Yields:
+      One dict: the fields of batch k of each sequence, under its prefix.
+    """
     options = grain.ReadOptions(num_threads=1, prefetch_buffer_size=2)
-    return iter(batches[start:].to_iter_dataset(options))
+    streams = [iter(order[start:].to_iter_dataset(options)) for order in orders.values()]
+    for parts in zip(*streams, strict=True):
+        yield {
+            prefix + name: array
+            for prefix, part in zip(orders, parts, strict=True)
+            for name, array in part.items()
+        }
 
 
 def evaluation_batches(source, *, batch_size, host=0, num_hosts=1):

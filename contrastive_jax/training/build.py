@@ -36,6 +36,7 @@ class Experiment(NamedTuple):
       model: a Linen module.
       init_state: (seed_key) -> TrainState, not jitted.
       train_step: (state, batch, tables, seed_key) -> (state, metrics), not jitted.
+      negatives: None, or the `ProbingDataset` that all negatives come from.
       embed_steps: for each split (variables, batch, tables, split_key) -> dict, not jitted.
       evaluate: (train embeddings, train labels, test embeddings, test labels) -> dict of floats.
       factor: the one of the dataset's factors that evaluation reads.
@@ -51,12 +52,19 @@ class Experiment(NamedTuple):
     model: Any
     init_state: Any
     train_step: Any
+    negatives: Any
     embed_steps: Any
     evaluate: Any
     factor: str
     pairing: tuple[str, ...]
     seed_key: Any
     image_shape: Any
+
+    @property
+    def train_tables(self):
+        """What the train step looks up."""
+        others = {'negatives': dict(self.negatives.tables)} if self.negatives else {}
+        return {**self.train.tables, **others}
 
 
 def check_fields(config):
@@ -120,6 +128,7 @@ def build(config, mesh=None):
         check_factor(train, name, 'data.pairing')
     batches.check_batch(train.source, config.batch_size)
     image_shape = seen_shape(train, resting_view)
+    negatives = open_negatives(config, train)
     experiment = Experiment(
         mesh=mesh,
         train=train,
@@ -127,8 +136,14 @@ def build(config, mesh=None):
         model=module,
         init_state=lambda seed_key: state.init_state(module, optimizer, image_shape, seed_key),
         train_step=step.make_train_step(
-            dataset=train, view=view, model=module, loss=loss, optimizer=optimizer
+            dataset=train,
+            view=view,
+            model=module,
+            loss=loss,
+            optimizer=optimizer,
+            negatives=negatives,
         ),
+        negatives=negatives,
         embed_steps={
             split: step.make_embed_step(dataset=dataset, view=resting_view, model=module)
             for split, dataset in zip(sources.SPLITS, (train, test), strict=True)
@@ -185,10 +200,12 @@ def bind_loss(section):
             f'config.loss.name is {own!r}, a function of ({", ".join(arrays)}); '
             f'a run trains on two views, with one of: {", ".join(two_view_losses())}.'
         )
-    bound = names.bind(function, options_of(section, 'name'), 'loss', supplied=('key',), arrays=2)
+    supplied = ('key', 'negatives')
+    bound = names.bind(function, options_of(section, 'name'), 'loss', supplied=supplied, arrays=2)
 
-    def loss(z1, z2, key):
-        result = bound(z1, z2, key=key) if 'key' in parameters else bound(z1, z2)
+    def loss(z1, z2, key, **negatives):
+        drawing = {'key': key} if 'key' in parameters else {}
+        result = bound(z1, z2, **drawing, **negatives)
         return result if isinstance(result, tuple) else (result, {})
 
     return loss
@@ -203,23 +220,26 @@ def two_view_losses():
 
 
 def bind_probing(section):
-    """The probing dataset that `config.data` names, as (split) -> ProbingDataset."""
+    """The probing dataset that `config.data` names, as (split, source) -> ProbingDataset.
+
+    The source is that of `config.data` unless another is given.
+    """
     for name in ('source', 'data_dir', 'probing'):
         if name not in section:
             raise BadInput(f'config.data.{name} is missing.')
     function = names.pick(probing, section.probing, 'data.probing')
-    options = options_of(section, 'source', 'data_dir', 'probing', 'pairing')
+    options = options_of(section, 'source', 'data_dir', 'probing', 'pairing', 'negatives')
     # Before any source is opened, which may take long.
     names.bind(function, options, 'data', supplied=('split',))
     takes_split = 'split' in inspect.signature(function).parameters
 
-    def make(split):
+    def make(split, source=section.source):
         opened = {
             name: sources.open_source(options[name], split, section.data_dir)
             for name in SOURCE_OPTIONS
             if options.get(name)
         }
-        source = sources.open_source(section.source, split, section.data_dir)
+        source = sources.open_source(source, split, section.data_dir)
         given = {'split': split} if takes_split else {}
         return function(source, **{**options, **opened, **given})
 
@@ -237,15 +257,52 @@ def check_factor(dataset, name, field):
     return name
 
 
-def batch_shapes(dataset, batch_size, with_partners=False):
-    """The shapes and types of a batch of a dataset's source."""
+def batch_shapes(dataset, batch_size, with_partners=False, negatives=None):
+    """The shapes and types of a batch of a dataset's source, with what may come beside."""
     shapes = {
         'image': jax.ShapeDtypeStruct((batch_size, *dataset.source.image_shape), 'uint8'),
         'label': jax.ShapeDtypeStruct((batch_size,), 'int32'),
         'id': jax.ShapeDtypeStruct((batch_size,), 'int32'),
     }
     partners = {f'partner_{name}': shape for name, shape in shapes.items()}
-    return shapes | partners if with_partners else shapes
+    others = batch_shapes(negatives, batch_size) if negatives else {}
+    others = {f'negative_{name}': shape for name, shape in others.items()}
+    return shapes | (partners if with_partners else {}) | others
+
+
+def train_batch_shapes(experiment, batch_size):
+    """The shapes and types of a batch that an experiment trains on."""
+    return batch_shapes(
+        experiment.train,
+        batch_size,
+        with_partners=experiment.pairing,
+        negatives=experiment.negatives,
+    )
+
+
+def open_negatives(config, train):
+    """The dataset of `config.data.negatives`, composed as the training data are, or None."""
+    source = config.data.get('negatives', '')
+    if not source:
+        return None
+    function = names.pick_or_import(losses, config.loss.name, 'loss.name')
+    if 'negatives' not in inspect.signature(function).parameters:
+        taking = [
+            name for name in two_view_losses()
+            if 'negatives' in inspect.signature(getattr(losses, name)).parameters
+        ]  # fmt: skip
+        raise BadInput(
+            f'config.data.negatives is {source!r}, but the loss {config.loss.name!r} takes no '
+            f'negatives from elsewhere; one that does: {", ".join(taking)}.'
+        )
+    negatives = bind_probing(config.data)('train', source)
+    if negatives.source.image_shape != train.source.image_shape:
+        raise BadInput(
+            f'config.data.negatives is {source!r}, with images of shape '
+            f'{negatives.source.image_shape}; the training images have {train.source.image_shape}.'
+        )
+    batches.check_batch(negatives.source, config.batch_size)
+    return negatives
 
 
 def seen_shape(dataset, view):
@@ -265,9 +322,9 @@ def check_shapes(experiment, batch_size):
     """Traces the train step without compiling it, so that a bad option is an early sentence."""
     with early_sentences():
         train_state = jax.eval_shape(experiment.init_state, experiment.seed_key)
-        shapes = batch_shapes(experiment.train, batch_size, with_partners=experiment.pairing)
+        shapes = train_batch_shapes(experiment, batch_size)
         _, metrics = jax.eval_shape(
-            experiment.train_step, train_state, shapes, experiment.train.tables, experiment.seed_key
+            experiment.train_step, train_state, shapes, experiment.train_tables, experiment.seed_key
         )
     for name, metric in metrics.items():
         if metric.shape or name in ('step', 'images_per_second'):

@@ -33,8 +33,11 @@ class Evaluator:
         }
         # What the datasets look up, whole on every device.
         self.tables = {
-            split: jax.device_put(dict(getattr(experiment, split).tables), whole)
-            for split in randomness.SPLIT_ROLES
+            split: jax.device_put(dict(tables), whole)
+            for split, tables in (
+                ('train', experiment.train_tables),
+                ('test', experiment.test.tables),
+            )
         }
 
     def embed(self, variables, split):

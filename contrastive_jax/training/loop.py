@@ -11,9 +11,10 @@ from contrastive_jax import sharding
 from contrastive_jax.data import batches
 from contrastive_jax.errors import BadInput, RunFailed
 from contrastive_jax.training import workdir as workdirs
-from contrastive_jax.training.build import batch_shapes, build, check_fields
+from contrastive_jax.training.build import build, check_fields, train_batch_shapes
 from contrastive_jax.training.checkpoints import Checkpoints
 from contrastive_jax.training.evaluate import Evaluator
+from contrastive_jax.training.feed import train_orders
 from contrastive_jax.training.metrics_log import MetricsLog
 from contrastive_jax.training.state import state_shapes
 from contrastive_jax.training.step import METRICS
@@ -166,9 +167,7 @@ class Run:
     def compile_train_step(self):
         """The compiled train step; ahead of the loop, so that the rate is of training alone."""
         started = time.monotonic()
-        shapes = batch_shapes(
-            self.experiment.train, self.config.batch_size, with_partners=self.experiment.pairing
-        )
+        shapes = train_batch_shapes(self.experiment, self.config.batch_size)
         lowered = self.jit_train_step().lower(
             self.state, shapes, self.tables, self.experiment.seed_key
         )
@@ -179,15 +178,13 @@ class Run:
 
     def feed(self):
         """The share of this host of the batches from the current step on."""
-        order = batches.train_batches(
-            self.experiment.train.source,
+        orders = train_orders(
+            self.experiment,
             seed=self.config.seed,
             batch_size=self.config.batch_size,
             classes=self.evaluator.classes() if self.experiment.pairing else None,
-            host=jax.process_index(),
-            num_hosts=jax.process_count(),
         )
-        return batches.iterate(order, self.step)
+        return batches.iterate(orders, self.step)
 
     def check_finite(self):
         """The newest metrics, after making sure that no step since the last look went wrong."""

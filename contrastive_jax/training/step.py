@@ -14,15 +14,19 @@ METRICS = ('loss', 'gradient_norm', 'parameter_norm')
 ROW = ('image', 'label', 'id')
 
 
-def make_train_step(*, dataset, view, model, loss, optimizer):
+def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None):
     """The function that trains.
 
     Args:
       dataset: a `ProbingDataset`.
       view: (key, image) -> image.
       model: a Linen module, (images, train) -> (h, z).
-      loss: (z1, z2) -> (scalar, parts), perhaps with a keyword `key`.
+      loss: (z1, z2, key) -> (scalar, parts), with a keyword `negatives` [m, d] where there are any.
       optimizer: an optax transformation.
+      negatives: None, or the `ProbingDataset` whose examples are the only negatives: the batch then
+        has `negative_image` and so on, and the tables have an entry `negatives` with its own. Of n
+        pairs and n of its examples the loss gets the two views of n - 1: with its positive an
+        anchor has the 2n - 1 candidates that it would have in the batch (Lee 2023, appendix C).
 
     Returns:
       (state, batch, tables, seed_key) -> (state, metrics): pure, to be jitted with shardings.
@@ -30,24 +34,25 @@ def make_train_step(*, dataset, view, model, loss, optimizer):
     """
 
     def train_step(state, batch, tables, seed_key):
-        sides = compose_pairs(dataset, batch, tables, seed_key, state.step)
-
-        def view_of(examples, role):
-            keys = step_keys(seed_key, role, state.step, len(batch['id']))
-            images = jax.vmap(view)(keys, examples['image'])
-            return append_channels(images, examples['channels'])
-
-        # Both views go through the network in one pass, so that the batch norm cannot tell them
+        views = views_of_pairs(dataset, view, batch, tables, seed_key, state.step)
+        if negatives:
+            others = rows_of(batch, 'negative_')
+            their_key = key_for(seed_key, Role.NEGATIVES)
+            views += views_of_pairs(
+                negatives, view, others, tables['negatives'], their_key, state.step
+            )
+        # All views go through the network in one pass, so that the batch norm cannot tell them
         # apart. The rows of a pair lie beside each other: on several devices no image moves.
-        roles = (Role.FIRST_VIEW, Role.SECOND_VIEW)
-        pairs = jnp.stack([view_of(*pair) for pair in zip(sides, roles, strict=True)], axis=1)
-        images = pairs.reshape(-1, *pairs.shape[2:])
+        images = jnp.stack(views, axis=1)
+        images = images.reshape(-1, *images.shape[2:])
 
         def objective(params):
             variables = {'params': params, 'batch_stats': state.batch_stats}
             (_, z), updated = model.apply(variables, images, train=True, mutable=['batch_stats'])
-            z = z.reshape(-1, 2, z.shape[-1])
-            value, parts = loss(z[:, 0], z[:, 1], key_for(seed_key, Role.LOSS, state.step))
+            z = z.reshape(-1, len(views), z.shape[-1])
+            against = {'negatives': z[:, 2:].reshape(-1, z.shape[-1])[:-2]} if negatives else {}
+            key = key_for(seed_key, Role.LOSS, state.step)
+            value, parts = loss(z[:, 0], z[:, 1], key, **against)
             return value, (parts, updated.get('batch_stats', {}))
 
         gradient_of = jax.value_and_grad(objective, has_aux=True)
@@ -99,6 +104,19 @@ def compose(dataset, batch, tables, split_key):
     return _compose(dataset, draws, batch, tables)
 
 
+def views_of_pairs(dataset, view, batch, tables, seed_key, step):
+    """The first and the second views of a batch, as the model sees them, each [n, h, w, c]."""
+    sides = compose_pairs(dataset, batch, tables, seed_key, step)
+
+    def view_of(examples, role):
+        keys = step_keys(seed_key, role, step, len(batch['id']))
+        images = jax.vmap(view)(keys, examples['image'])
+        return append_channels(images, examples['channels'])
+
+    roles = (Role.FIRST_VIEW, Role.SECOND_VIEW)
+    return [view_of(*side) for side in zip(sides, roles, strict=True)]
+
+
 def compose_pairs(dataset, batch, tables, seed_key, step):
     """The two sides of each pair of a training batch.
 
@@ -112,7 +130,7 @@ def compose_pairs(dataset, batch, tables, seed_key, step):
     Returns:
       Two dicts of composed examples; the same one twice if nothing tells the sides apart.
     """
-    partner = {name: batch[f'partner_{name}'] for name in ROW if f'partner_{name}' in batch}
+    partner = rows_of(batch, 'partner_')
     visits = step_keys(seed_key, Role.VISIT, step, len(batch['id']))
 
     def side(rows, role, index):
@@ -125,6 +143,11 @@ def compose_pairs(dataset, batch, tables, seed_key, step):
     if not partner and not dataset.sides_differ:
         return first, first
     return first, side(partner or batch, Role.SECOND_COMPOSITION, 1)
+
+
+def rows_of(batch, prefix):
+    """The rows of a batch whose fields have a prefix, without it; {} if there are none."""
+    return {name: batch[prefix + name] for name in ROW if prefix + name in batch}
 
 
 def step_keys(seed_key, role, step, count):

@@ -38,7 +38,7 @@ def test_batch_k_does_not_depend_on_what_was_read_before():
 
 def test_iterating_from_a_step_gives_the_batches_of_that_step_on():
     order = batches.train_batches(source_of(23), seed=3, batch_size=4)
-    feed = batches.iterate(order, 9)
+    feed = batches.iterate({'': order}, 9)
     for k in range(9, 15):
         np.testing.assert_array_equal(next(feed)['id'], order[k]['id'])
 

@@ -217,7 +217,7 @@ def test_batches_of_crops_do_not_depend_on_the_hosts_or_the_start(stream):
         part = crop_batches(stream, host=host, num_hosts=2, **options)[4]
         for name in batch:
             np.testing.assert_array_equal(part[name], batch[name][host * 3 : host * 3 + 3])
-    resumed = next(batches.iterate(whole, 4))
+    resumed = next(batches.iterate({'': whole}, 4))
     np.testing.assert_array_equal(resumed['image'], batch['image'])
     order = batches.train_batches(stream, seed=7, batch_size=6)
     np.testing.assert_array_equal(order[4]['id'], batch['id'])

@@ -1,5 +1,8 @@
 """The train step: devices, pairs, views and what it leaves alone."""
 
+import itertools
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +17,7 @@ from contrastive_jax.randomness import Role, key_for
 from contrastive_jax.training import optimizers, state, step
 from contrastive_jax.training.build import batch_shapes, build
 from contrastive_jax.training.evaluate import Evaluator
+from contrastive_jax.training.feed import train_orders
 from contrastive_jax.training.loop import train
 
 
@@ -82,25 +86,32 @@ class Recorder:
         return ((flat, flat), {}) if mutable else (flat, flat)
 
 
-def recorded(dataset, view, count=8, step_number=0):
-    """What the loss sees as z1 and z2."""
-    seen = {}
+def recorded(dataset, view, count=8, step_number=0, negatives=None):
+    """What the loss sees as z1 and z2, and as negatives where there are any."""
 
-    def loss(z1, z2, key):
+    def loss(z1, z2, key, **others):
         del key
-        seen['z1'], seen['z2'] = z1, z2
-        return jnp.sum(z1[:, :1]), {'z1': z1, 'z2': z2}
+        return jnp.sum(z1[:, :1]), {'z1': z1, 'z2': z2, **others}
 
     optimizer = optimizers.adam(learning_rate=0.1, num_steps=10)
     train_step = step.make_train_step(
-        dataset=dataset, view=view, model=Recorder(), loss=loss, optimizer=optimizer
+        dataset=dataset,
+        view=view,
+        model=Recorder(),
+        loss=loss,
+        optimizer=optimizer,
+        negatives=negatives,
     )
     train_state = state.init_state(Recorder(), optimizer, (28, 28, 4), 0)
     train_state = train_state._replace(step=jnp.int32(step_number))
-    batch = dataset.source.take(np.arange(count))
-    _, metrics = jax.jit(train_step)(train_state, batch, dataset.tables, jax.random.key(0))
-    shape = (count, 28, 28, -1)
-    return np.asarray(metrics['z1']).reshape(shape), np.asarray(metrics['z2']).reshape(shape)
+    batch, tables = dataset.source.take(np.arange(count)), dict(dataset.tables)
+    if negatives:
+        others = negatives.source.take(np.arange(count))
+        batch |= {f'negative_{name}': rows for name, rows in others.items()}
+        tables['negatives'] = dict(negatives.tables)
+    _, metrics = jax.jit(train_step)(train_state, batch, tables, jax.random.key(0))
+    seen = [metrics[name] for name in ('z1', 'z2', 'negatives') if name in metrics]
+    return [np.asarray(rows).reshape(len(rows), 28, 28, -1) for rows in seen]
 
 
 @pytest.fixture(scope='module')
@@ -132,6 +143,58 @@ def test_each_step_draws_other_views_of_the_same_bits(dataset):
     first, second = recorded(dataset, crop, step_number=0), recorded(dataset, crop, step_number=1)
     assert not np.allclose(first[0][..., :1], second[0][..., :1], atol=0.05)
     np.testing.assert_array_equal(first[0][..., 1:], second[0][..., 1:])
+
+
+def test_negatives_are_both_views_of_all_examples_but_one_of_another_source(dataset):
+    noise = sources.open_source('noise:50,size=28,channels=1', 'train')
+    others = probing.randbit(noise, num_bits=3)
+    z1, z2, negatives = recorded(dataset, views.none, negatives=others)
+    np.testing.assert_allclose(z1[..., :1], dataset.source.images[:8] / 255.0, atol=1e-6)
+    np.testing.assert_array_equal(z1, z2)
+    expected = noise.take(np.arange(7))['image'] / np.float32(255)
+    np.testing.assert_allclose(negatives[::2, ..., :1], expected, atol=1e-6)
+    np.testing.assert_array_equal(negatives[::2], negatives[1::2])
+    first, second, negatives = recorded(dataset, crop, negatives=others)
+    alone = recorded(dataset, crop)
+    np.testing.assert_array_equal([first, second], alone)  # as without negatives
+    assert not np.allclose(negatives[::2, ..., 0], negatives[1::2, ..., 0], atol=0.1)
+
+
+def test_negatives_from_another_source_train_on_four_devices_as_on_one(tmp_path, config):
+    config.data.negatives = 'noise:100,size=28,channels=1'
+    config.num_steps = 3
+    four = train(config, tmp_path / 'four')
+    experiment = build(config, sharding.data_mesh(1))
+    orders = train_orders(experiment, seed=config.seed, batch_size=config.batch_size)
+    with jax.set_mesh(experiment.mesh):
+        train_state, train_step = experiment.init_state(experiment.seed_key), jitted(experiment)
+        for batch in itertools.islice(batches.iterate(orders, 0), 3):
+            assert batch['negative_image'].shape == batch['image'].shape
+            train_state, metrics = train_step(
+                train_state, batch, experiment.train_tables, experiment.seed_key
+            )
+    rows = [json.loads(line) for line in (tmp_path / 'four/metrics.jsonl').open()]
+    losses_of_four = [row['loss'] for row in rows if 'loss' in row]
+    assert float(metrics['loss']) == pytest.approx(losses_of_four[-1], rel=1e-4)
+    # Before anything is learned, every one of 2n - 1 candidates is as likely.
+    assert abs(losses_of_four[0] - np.log(2 * config.batch_size - 1)) < 1.5
+    assert 'test_accuracy' in four
+
+
+@pytest.mark.parametrize(
+    ('source', 'loss', 'sentence'),
+    [
+        ('noise:100,size=28,channels=1', 'cross_view_info_nce', 'takes no negatives.*does: nt_xent'),
+        ('noise:100,size=20', 'nt_xent', 'the training images have'),
+        ('noise:10,size=28,channels=1', 'nt_xent', 'has 10 examples'),
+        ('nois:10', 'nt_xent', "Did you mean 'noise'"),
+    ],
+)
+def test_negatives_that_cannot_be_used_are_refused(config, source, loss, sentence):
+    config.data.negatives = source
+    config.loss = ConfigDict(dict(name=loss, temperature=0.2))
+    with pytest.raises(BadInput, match=sentence):
+        build(config)
 
 
 def sided(source):
