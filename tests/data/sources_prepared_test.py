@@ -128,6 +128,15 @@ def test_classes_are_kept_and_renumbered_in_their_order():
     assert some.num_classes == 2
 
 
+def test_halves_are_the_classes_by_number():
+    digits = sources.open_source('tfds:small_digits', 'train', str(FIXTURES))
+    for half, numbers in (('first_half', range(5)), ('second_half', range(5, 10))):
+        some = sources.open_source(f'tfds:small_digits,classes={half}', 'train', str(FIXTURES))
+        rows = np.isin(digits.labels, numbers)
+        np.testing.assert_array_equal(some.labels, digits.labels[rows] - numbers[0])
+        assert some.num_classes == 5
+
+
 @pytest.mark.parametrize('classes', ['(0,99)', "('cat',)", '()', '(1,1)', 'imagenet100', '3'])
 def test_classes_that_are_not_there_are_refused(classes):
     with pytest.raises(BadInput, match='class'):

@@ -184,7 +184,11 @@ def test_negatives_from_another_source_train_on_four_devices_as_on_one(tmp_path,
 @pytest.mark.parametrize(
     ('source', 'loss', 'sentence'),
     [
-        ('noise:100,size=28,channels=1', 'cross_view_info_nce', 'takes no negatives.*does: nt_xent'),
+        (
+            'noise:100,size=28,channels=1',
+            'cross_view_info_nce',
+            'takes no negatives.*does: nt_xent',
+        ),
         ('noise:100,size=20', 'nt_xent', 'the training images have'),
         ('noise:10,size=28,channels=1', 'nt_xent', 'has 10 examples'),
         ('nois:10', 'nt_xent', "Did you mean 'noise'"),

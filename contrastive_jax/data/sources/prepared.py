@@ -23,6 +23,7 @@ REMOTE_TIMEOUT_SECONDS = 15
 TEST_WITHOUT_LABELS = ('imagenet2012', 'coco')
 
 # Lists of class names that come with this package.
+HALVES = ('first_half', 'second_half')
 CLASS_LISTS = {'imagenet100': Path(__file__).with_name('imagenet100.txt')}
 
 
@@ -43,7 +44,9 @@ def tfds(argument, split, data_dir, *, size=None, fit='stretch', classes=None):
         for all.
       fit: 'stretch' or 'centre', see `host_crops.decode`.
       classes: None for all; else the classes to keep, which become labels 0 to k-1 in this order:
-        a tuple of numbers or of class names, or 'imagenet100' for the 100 of wang2021.
+        a tuple of numbers or of class names, 'first_half' or 'second_half' of the numbers (the
+        5A and 5B of CIFAR-10, 50A and 50B of CIFAR-100 in lee2023), or 'imagenet100' for the 100
+        of wang2021.
 
     Returns:
       An `ArraySource`, decoded once and cached, or an `EncodedSource` above 2 GiB.
@@ -189,12 +192,15 @@ def chosen_classes(dataset, classes, class_names):
     """The classes to keep as a list of numbers, or None for all."""
     if classes is None:
         return None
-    if classes in CLASS_LISTS:
+    half = len(class_names) // 2
+    if classes in HALVES:
+        classes = tuple(range(half) if classes == HALVES[0] else range(half, len(class_names)))
+    elif classes in CLASS_LISTS:
         classes = CLASS_LISTS[classes].read_text().split()
     if not isinstance(classes, tuple | list) or not classes or len(set(classes)) < len(classes):
         raise BadInput(
             f'config.data.source has classes={classes!r}; it must be different classes as in '
-            f'(0, 1, 2), or one of: {", ".join(CLASS_LISTS)}.'
+            f'(0, 1, 2), or one of: {", ".join([*HALVES, *CLASS_LISTS])}.'
         )
     known = {name: number for number, name in enumerate(class_names)}
     chosen = []
