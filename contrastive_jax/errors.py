@@ -1,4 +1,4 @@
-"""The two ways a run ends early; `experiments.cli` turns each into an exit code."""
+"""The ways a run ends early; `experiments.cli` turns each into an exit code."""
 
 
 class BadInput(ValueError):
@@ -7,3 +7,7 @@ class BadInput(ValueError):
 
 class RunFailed(RuntimeError):
     """A run or a check failed on good input, for example on a loss that is not finite."""
+
+
+class Preempted(Exception):
+    """SIGTERM came: what could be saved is saved, and the same command goes on from there."""

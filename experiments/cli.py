@@ -1,6 +1,7 @@
 """How every command runs: flags in, one clear sentence on bad input, an exit code out.
 
 0: done, already finished, or help. 1: a run or a check failed. 2: bad input, flags included.
+42: preempted by SIGTERM after saving; the same command goes on.
 """
 
 import os
@@ -11,10 +12,10 @@ from pathlib import Path
 from absl import flags
 
 from contrastive_jax import names
-from contrastive_jax.errors import BadInput, RunFailed
+from contrastive_jax.errors import BadInput, Preempted, RunFailed
 from experiments import config_files
 
-DONE, FAILED, BAD_INPUT = 0, 1, 2
+DONE, FAILED, BAD_INPUT, PREEMPTED = 0, 1, 2, 42
 HELP = {'--help', '-help', '-h', '--helpshort', '--helpfull'}
 
 
@@ -50,6 +51,9 @@ def exit_code(main, argv):
     except RunFailed as error:
         print(f'failed: {error}', file=sys.stderr)
         return FAILED
+    except Preempted as error:
+        print(f'preempted: {error}', file=sys.stderr)
+        return PREEMPTED
 
 
 def check_config_flags(arguments):

@@ -1,11 +1,20 @@
-"""Checkpoints (Orbax): the whole train state, saved in the background, committed by a rename."""
+"""Checkpoints (Orbax): the whole train state, saved in the background, committed by a rename.
 
+A committed checkpoint is sealed by a digest of each of its files, and only a sealed one whose files
+still agree is restored: a flipped byte would restore wrong values without a word.
+"""
+
+import contextlib
+import math
+import warnings
 from pathlib import Path
 
 import jax
 import orbax.checkpoint as ocp
+from orbax.checkpoint.checkpoint_managers import AnyPreservationPolicy, BestN, LatestN
 
-from contrastive_jax.errors import BadInput
+from contrastive_jax.errors import BadInput, RunFailed
+from contrastive_jax.training import digests
 
 
 class Checkpoints:
@@ -13,15 +22,26 @@ class Checkpoints:
 
     Args:
       workdir: a directory; they lie in its `checkpoints/<step>`.
-      keep: how many of the newest to keep.
+      keep: how many of the newest to keep, beside the one with the highest score.
       create: whether to make the directory; False for reading.
     """
 
     def __init__(self, workdir, keep=2, create=True):
-        options = ocp.CheckpointManagerOptions(max_to_keep=keep, create=create)
-        directory = (Path(workdir) / 'checkpoints').resolve()
+        self.directory = (Path(workdir) / 'checkpoints').resolve()
+        self._unsealed = None
         self._manager = ocp.CheckpointManager(
-            directory, options=options, item_handlers=ocp.StandardCheckpointHandler()
+            self.directory,
+            options=ocp.CheckpointManagerOptions(
+                create=create,
+                best_fn=_score,
+                preservation_policy=AnyPreservationPolicy(
+                    [
+                        LatestN(keep),
+                        BestN(get_metric_fn=_score, n=1),
+                    ]
+                ),
+            ),
+            item_handlers=ocp.StandardCheckpointHandler(),
         )
 
     @property
@@ -29,27 +49,102 @@ class Checkpoints:
         """The step of the newest committed checkpoint, or None."""
         return self._manager.latest_step()
 
-    def save(self, step, state):
-        """Saves the state in the background; returns when the state may be donated."""
-        self._manager.save(step, args=ocp.args.StandardSave(state._asdict()))
+    @property
+    def steps(self):
+        """The steps of all committed checkpoints, rising."""
+        return sorted(self._manager.all_steps())
+
+    def save(self, step, state, score=None):
+        """Saves the state in the background; returns when the state may be donated.
+
+        Args:
+          step: of the run.
+          state: a `TrainState`.
+          score: higher is better; None where the step was not evaluated.
+
+        Raises:
+          RunFailed: this save, or the one before, failed.
+        """
+        self.wait()
+        with self._failures_named(step):
+            # Orbax warns of a save without metrics; this one is never the best.
+            metrics = {'score': -math.inf if score is None else float(score)}
+            self._manager.save(step, args=ocp.args.StandardSave(state._asdict()), metrics=metrics)
+        self._unsealed = step
+
+    def poll(self):
+        """Seals a checkpoint that was committed meanwhile; raises RunFailed if the save failed."""
+        if self._unsealed is not None:
+            with self._failures_named(self._unsealed):
+                self._manager.check_for_errors()
+                if not self._manager.is_saving_in_progress():
+                    self._seal()
+
+    def wait(self):
+        """Returns when every save has been committed and sealed; raises RunFailed if one failed."""
+        if self._unsealed is not None:
+            with self._failures_named(self._unsealed):
+                self._manager.wait_until_finished()
+                self._seal()
+
+    def close(self):
+        """Waits for a save in the background and closes."""
+        with contextlib.suppress(RunFailed):  # `wait` tells those who ask
+            self.wait()
+        with contextlib.suppress(Exception):  # what is to be told has been told
+            self._manager.close()
+
+    def newest_sound(self, say, set_aside=False):
+        """The newest step whose files are what was written, or None if there is no checkpoint.
+
+        Args:
+          say: takes one sentence for each damaged checkpoint that is passed over.
+          set_aside: move those to `damaged/` in the workdir, so that their steps can be saved anew.
+
+        Raises:
+          BadInput: there are checkpoints, and all of them are damaged.
+        """
+        damaged = []
+        for step in reversed(self.steps):
+            reason = digests.damage(self.directory / str(step))
+            if reason is None:
+                break
+            damaged.append(f'the checkpoint at step {step} {reason}')
+            say(f'warning: {damaged[-1]}; it is passed over.')
+        else:
+            if damaged:
+                raise BadInput(
+                    f'No checkpoint in {self.directory} is sound: {"; ".join(damaged)}. '
+                    'Delete the directory to start anew.'
+                )
+            return None
+        if set_aside:
+            for worse in [other for other in self.steps if other > step]:
+                self._set_aside(worse)
+        return step
 
     def restore(self, like, step=None):
-        """The state at a step, by default the newest.
+        """The state at a step.
 
         Args:
           like: a state of arrays or shapes with shardings, as which it is restored.
-          step: one of the steps kept.
+          step: one of the steps kept; the newest sound one by default.
 
         Returns:
           A state of the type of `like`.
 
         Raises:
-          BadInput: no checkpoint at that step, or one of another architecture.
+          BadInput: no checkpoint at that step, a damaged one, or one of another architecture.
         """
-        step = self.latest_step if step is None else step
-        kept = sorted(self._manager.all_steps())
-        if step not in kept:
-            raise BadInput(f'There is no checkpoint at step {step}; the steps kept are: {kept}.')
+        step = self.newest_sound(warnings.warn) if step is None else step
+        if step not in self.steps:
+            raise BadInput(
+                f'There is no checkpoint at step {step}; the steps kept are: {self.steps}.'
+            )
+        if reason := digests.damage(self.directory / str(step)):
+            raise BadInput(
+                f'The checkpoint at step {step} {reason}; of {self.steps} choose another.'
+            )
         self._check_shapes(like, step)
         restored = self._manager.restore(step, args=ocp.args.StandardRestore(like._asdict()))
         return type(like)(**restored)
@@ -70,14 +165,36 @@ class Checkpoints:
                 f'for example {shown}.'
             )
 
-    def wait(self):
-        """Returns when every save has been committed."""
-        self._manager.wait_until_finished()
+    def _seal(self):
+        if jax.process_index() == 0:
+            digests.write(self.directory / str(self._unsealed))
+        self._unsealed = None
 
-    def close(self):
-        """Waits for a save in the background and closes."""
-        self.wait()
-        self._manager.close()
+    def _set_aside(self, step):
+        away = self.directory.parent / 'damaged'
+        away.mkdir(exist_ok=True)
+        taken = len(list(away.glob(f'{step}*')))
+        (self.directory / str(step)).rename(away / (f'{step}.{taken}' if taken else str(step)))
+        self._manager.reload()
+
+    @contextlib.contextmanager
+    def _failures_named(self, step):
+        """Whatever goes wrong with a save, as one sentence that names what is kept."""
+        try:
+            yield
+        except Exception as error:  # of the disk, of Orbax, of its storage: any type
+            self._unsealed = None
+            kept = [other for other in self.steps if other != step]
+            reason = ' '.join(str(error).split())
+            raise RunFailed(
+                f'The checkpoint at step {step} could not be saved: {type(error).__name__}: '
+                f'{reason[:300]}. '
+                + (f'Step {kept[-1]} is kept.' if kept else 'No checkpoint was made before.')
+            ) from error
+
+
+def _score(metrics):
+    return metrics['score']
 
 
 def _shapes(tree):

@@ -9,7 +9,8 @@ from tqdm import tqdm
 
 from contrastive_jax import sharding
 from contrastive_jax.data import batches
-from contrastive_jax.errors import BadInput, RunFailed
+from contrastive_jax.errors import BadInput, Preempted, RunFailed
+from contrastive_jax.training import metrics_log, preemption
 from contrastive_jax.training import workdir as workdirs
 from contrastive_jax.training.build import build, check_fields, train_batch_shapes
 from contrastive_jax.training.checkpoints import Checkpoints
@@ -37,7 +38,9 @@ def train(config, workdir, overrides=None, quiet=False):
 
     Raises:
       BadInput: a config or workdir that cannot be, before anything compiles.
-      RunFailed: a loss or gradient that is not finite; the last good checkpoint is kept.
+      RunFailed: a loss or gradient that is not finite, or a save that failed; the last good
+        checkpoint is kept.
+      Preempted: SIGTERM came; the step that was done then is saved.
     """
     started = time.monotonic()
     say = silent if quiet else speak
@@ -52,9 +55,9 @@ def train(config, workdir, overrides=None, quiet=False):
     with workdirs.named_in_errors(workdir, BadInput):
         checkpoints = Checkpoints(workdir)
     try:
-        with jax.set_mesh(experiment.mesh):
+        with jax.set_mesh(experiment.mesh), preemption.watching() as preempted:
             with workdirs.named_in_errors(workdir, BadInput):
-                run = Run(config, workdir, experiment, checkpoints, say)
+                run = Run(config, workdir, experiment, checkpoints, preempted, say)
             with workdirs.named_in_errors(workdir, RunFailed):
                 return run.finish(started)
     finally:
@@ -69,19 +72,25 @@ class Run:
       workdir: a claimed directory.
       experiment: what `build` made of the config.
       checkpoints: those of the workdir.
+      preempted: a `preemption.Preemption`.
       say: prints a sentence, or does not.
     """
 
-    def __init__(self, config, workdir, experiment, checkpoints, say):
+    def __init__(self, config, workdir, experiment, checkpoints, preempted, say):
         self.say = say
         self.config = config
         self.experiment = experiment
         self.checkpoints = checkpoints
+        self.preempted = preempted
         self.evaluator = Evaluator(experiment)
         self.tables = self.evaluator.tables['train']
         self.state = self.initial_or_restored_state(workdir)
-        self.step = int(self.state.step)
+        self.step = self.saved_step = int(self.state.step)
         self.log = MetricsLog(workdir, self.step)
+        # Preempted between a step and its evaluation, a run makes up for that first.
+        self.evaluated = any(
+            row['step'] == self.step and 'test_accuracy' in row for row in metrics_log.read(workdir)
+        )
         # Metrics of steps not yet looked at, still on the device: looking waits for the step.
         self.pending = []
 
@@ -97,8 +106,9 @@ class Run:
         )
 
     def initial_or_restored_state(self, workdir):
-        """The state of the newest checkpoint, or the one before step 0."""
-        if self.checkpoints.latest_step is None:
+        """The state of the newest sound checkpoint, or the one before step 0."""
+        step = self.checkpoints.newest_sound(self.say, set_aside=True)
+        if step is None:
             # It runs once: on a CPU, optimising it would take four times as long as it saves.
             quickly = {'xla_backend_optimization_level': 0}
             init_state = jax.jit(
@@ -107,8 +117,8 @@ class Run:
                 compiler_options=quickly if jax.default_backend() == 'cpu' else None,
             )
             return init_state(self.experiment.seed_key)
-        self.say(f'{workdir}: continues from step {self.checkpoints.latest_step}.')
-        return self.checkpoints.restore(state_shapes(self.experiment))
+        self.say(f'{workdir}: continues from step {step}.')
+        return self.checkpoints.restore(state_shapes(self.experiment), step)
 
     def finish(self, started):
         """Trains the remaining steps, saves, evaluates; returns the final row."""
@@ -118,6 +128,8 @@ class Run:
             # The final row marks the run as finished: the final checkpoint must stand by then.
             self.checkpoints.wait()
             return self.evaluate(started)
+        except Preempted:
+            self.save_and_stop()
         finally:
             self.log.close()
 
@@ -135,18 +147,23 @@ class Run:
         config, last = self.config, self.config.num_steps
         if self.step >= last:
             return
+        if self.step and due(self.step, config.evaluate_every) and not self.evaluated:
+            self.evaluate()
         train_step = self.compile_train_step()
         feed = self.feed()
         rate = Rate(self.step)
         bar = tqdm(total=last, initial=self.step, unit='step', mininterval=1.0)
         with bar:
             while self.step < last:
+                if self.preempted.requested:
+                    raise Preempted
                 batch = sharding.to_devices(next(feed), self.experiment.mesh)
                 self.state, metrics = train_step(
                     self.state, batch, self.tables, self.experiment.seed_key
                 )
                 self.step += 1
                 self.pending.append(metrics)
+                self.checkpoints.poll()
                 bar.update(1)
                 at_end = self.step == last
                 if at_end or due(self.step, config.log_every):
@@ -156,13 +173,30 @@ class Run:
                     bar.set_postfix_str(f'{per_second:,.0f} images/s, loss {newest["loss"]:.3f}')
                 # Evaluated before it is saved: a run that continues from a checkpoint has the
                 # rows of every step up to it.
+                score = None
                 if due(self.step, config.evaluate_every) and not at_end:
                     self.check_finite()
-                    self.evaluate()
+                    score = self.evaluate()['test_accuracy']
                     rate.restart(self.step)
                 if at_end or due(self.step, config.checkpoint_every):
-                    self.check_finite()
-                    self.checkpoints.save(self.step, self.state)
+                    self.save(score)
+
+    def save(self, score=None):
+        """Saves the state in the background, with the score of its evaluation if there is one."""
+        self.check_finite()
+        self.checkpoints.save(self.step, self.state, score)
+        self.saved_step = self.step
+
+    def save_and_stop(self):
+        """Saves the step that was done when SIGTERM came, and raises Preempted saying so."""
+        if self.step == 0:
+            raise Preempted('SIGTERM came before step 1: there was nothing to save.') from None
+        if self.saved_step != self.step:
+            self.save()
+        self.checkpoints.wait()
+        raise Preempted(
+            f'SIGTERM came: step {self.step} is saved, and the same command goes on from there.'
+        ) from None
 
     def compile_train_step(self):
         """The compiled train step; ahead of the loop, so that the rate is of training alone."""
@@ -189,6 +223,8 @@ class Run:
     def check_finite(self):
         """The newest metrics, after making sure that no step since the last look went wrong."""
         fetched = jax.device_get(self.pending)
+        if not fetched:  # nothing since the state was restored
+            return {}
         first = self.step - len(fetched) + 1
         self.pending = self.pending[-1:]
         for step, metrics in enumerate(fetched, first):
@@ -213,7 +249,8 @@ class Run:
         """
         started = time.monotonic()
         try:
-            results = self.evaluator(self.state.variables, self.experiment.evaluate)
+            with self.preempted.interruptible():
+                results = self.evaluator(self.state.variables, self.experiment.evaluate)
         except BadInput as error:  # the options were checked before: it is the embeddings
             raise RunFailed(f'The evaluation at step {self.step} failed: {error}') from error
         if run_started is not None:

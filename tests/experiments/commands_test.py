@@ -1,14 +1,11 @@
-"""The commands as a user runs them: real processes, exit codes, and a killed run."""
+"""The commands as a user runs them: real processes and exit codes."""
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from contrastive_jax.training import metrics_log
@@ -126,54 +123,3 @@ def test_a_run_that_fails_exits_with_1(tmp_path):
     assert done.returncode == 1
     assert 'at step' in done.stderr
     assert 'Traceback' not in done.stderr
-
-
-def last_step(workdir):
-    rows = metrics_log.read(workdir)
-    return rows[-1]['step'] if rows else 0
-
-
-def arrays_of(workdir):
-    """The final parameters of a run, from the files of its checkpoint."""
-    import orbax.checkpoint as ocp
-
-    newest = max((workdir / 'checkpoints').iterdir(), key=lambda path: int(path.name))
-    return ocp.StandardCheckpointer().restore(newest / 'default')
-
-
-LONG = ['--config.num_steps=600', '--config.checkpoint_every=40', '--config.log_every=5',
-        '--config.evaluate_every=200', '--config.data.num_bits=2']  # fmt: skip
-
-
-@pytest.mark.slow
-def test_a_killed_run_continues_to_bit_identical_parameters(tmp_path):
-    whole, killed = tmp_path / 'whole', tmp_path / 'killed'
-    assert run('train', f'--config={CONFIG}', f'--workdir={whole}', *LONG).returncode == 0
-    for moment in (57, 263, 511):  # none of them where a checkpoint is due
-        process = subprocess.Popen(
-            command('train', f'--config={CONFIG}', f'--workdir={killed}', *LONG),
-            cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        deadline = time.monotonic() + 120
-        while last_step(killed) < moment and time.monotonic() < deadline:
-            assert process.poll() is None, 'the run ended before it was killed'
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert moment <= last_step(killed) < 600
-    done = run('train', f'--config={CONFIG}', f'--workdir={killed}', *LONG)
-    assert done.returncode == 0, done.stderr
-    assert 'continues from step' in done.stdout
-
-    import jax
-
-    jax.tree.map(np.testing.assert_array_equal, arrays_of(whole), arrays_of(killed))
-    timeless = [
-        [
-            {name: value for name, value in row.items()
-             if name not in ('images_per_second', 'seconds')}
-            for row in metrics_log.read(workdir)
-        ]
-        for workdir in (whole, killed)
-    ]  # fmt: skip
-    assert timeless[0] == timeless[1]

@@ -1,12 +1,15 @@
 """Checkpoints: what is saved is what is restored, while training goes on."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from contrastive_jax import sharding
-from contrastive_jax.errors import BadInput
+from contrastive_jax.errors import BadInput, RunFailed
+from contrastive_jax.training import digests
 from contrastive_jax.training import state as states
 from contrastive_jax.training.build import build
 from contrastive_jax.training.checkpoints import Checkpoints
@@ -70,4 +73,103 @@ def test_a_checkpoint_of_another_model_names_the_differing_arrays(tmp_path, conf
     other = build(config)
     with pytest.raises(BadInput, match=r'params/.*kernel: saved \(8, 4\), wanted \(8, 5\)'):
         checkpoints.restore(states.state_shapes(other))
+    checkpoints.close()
+
+
+def saved_at(path, *steps, scores=(), keep=2):
+    """Checkpoints of w = step at each of the steps."""
+    checkpoints = Checkpoints(path, keep=keep)
+    for step, score in itertools.zip_longest(steps, scores):
+        checkpoints.save(step, numbered(step), score)
+    checkpoints.wait()
+    return checkpoints
+
+
+def numbered(step):
+    return states.TrainState(jnp.int32(step), {'w': jnp.full(100, float(step))}, {}, {})
+
+
+def files_of(path, step):
+    home = path / 'checkpoints' / str(step)
+    files = [file for file in sorted(home.rglob('*')) if file.is_file()]
+    return [file for file in files if file.name != digests.FILE]
+
+
+def test_the_best_is_kept_beside_the_newest(tmp_path):
+    checkpoints = saved_at(tmp_path, 1, 2, 3, 4, 5, scores=(0.3, 0.9, 0.5, None, 0.8))
+    assert checkpoints.steps == [2, 4, 5]
+    checkpoints.close()
+
+
+@pytest.mark.parametrize('harm', ['flipped', 'cut', 'removed', 'added', 'never sealed', 'digests'])
+def test_a_damaged_newest_checkpoint_is_passed_over_and_set_aside(tmp_path, harm):
+    saved_at(tmp_path, 1, 2).close()
+    home = tmp_path / 'checkpoints' / '2'
+    data = max(files_of(tmp_path, 2), key=lambda file: file.stat().st_size)
+    content = data.read_bytes()
+    if harm == 'flipped':
+        middle = len(content) // 2
+        data.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    elif harm == 'cut':
+        data.write_bytes(content[:-1])
+    elif harm == 'removed':
+        data.unlink()
+    elif harm == 'added':
+        (home / 'default' / 'more').write_bytes(b'')
+    elif harm == 'never sealed':
+        (home / digests.FILE).unlink()
+    else:
+        (home / digests.FILE).write_text('{"half')
+    checkpoints, said = Checkpoints(tmp_path), []
+    with pytest.raises(BadInput, match='checkpoint at step 2 .*choose another'):
+        checkpoints.restore(numbered(0), 2)
+    assert checkpoints.newest_sound(said.append) == 1
+    assert len(said) == 1
+    assert 'warning: the checkpoint at step 2 ' in said[0]
+    assert checkpoints.steps == [1, 2]  # a look changes nothing
+    assert checkpoints.newest_sound(said.append, set_aside=True) == 1
+    assert (tmp_path / 'damaged' / '2').is_dir()
+    equal(checkpoints.restore(numbered(0), 1), numbered(1))
+    checkpoints.save(2, numbered(2))  # as if nothing had been
+    checkpoints.wait()
+    equal(checkpoints.restore(numbered(0)), numbered(2))
+    checkpoints.close()
+
+
+def test_every_byte_of_a_checkpoint_is_watched(tmp_path):
+    saved_at(tmp_path, 1).close()
+    home = tmp_path / 'checkpoints' / '1'
+    for file in files_of(tmp_path, 1):
+        content = file.read_bytes()
+        for place in {0, len(content) // 3, len(content) - 1} if content else ():
+            file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+            assert digests.damage(home), (file, place)
+        file.write_bytes(content)
+    assert digests.damage(home) is None
+
+
+def test_when_none_is_sound_nothing_starts_anew_unasked(tmp_path):
+    saved_at(tmp_path, 1, 2).close()
+    for step in (1, 2):
+        (tmp_path / 'checkpoints' / str(step) / digests.FILE).unlink()
+    checkpoints = Checkpoints(tmp_path)
+    with pytest.raises(BadInput, match='No checkpoint in .* is sound: .*step 2.*step 1'):
+        checkpoints.newest_sound(lambda sentence: None, set_aside=True)
+    assert checkpoints.steps == [1, 2]
+    checkpoints.close()
+
+
+def test_a_save_that_fails_in_the_background_is_told_at_the_next_look(tmp_path, monkeypatch):
+    checkpoints = saved_at(tmp_path, 1)
+    manager = checkpoints._manager
+
+    def fail():
+        raise OSError(28, 'No space left on device')
+
+    checkpoints.save(2, numbered(2))
+    manager.wait_until_finished()
+    monkeypatch.setattr(manager, 'check_for_errors', fail)
+    with pytest.raises(RunFailed, match=r'step 2 could not be saved: .*No space.*Step 1 is kept'):
+        checkpoints.poll()
+    checkpoints.poll()  # told once
     checkpoints.close()

@@ -1,20 +1,24 @@
 """The loop: what it writes, when it stops, and what it never does twice."""
 
+import itertools
 import json
+import os
 import re
+import shutil
+import signal
 
 import jax
 import numpy as np
 import pytest
 
 from contrastive_jax import sharding
-from contrastive_jax.errors import RunFailed
+from contrastive_jax.errors import Preempted, RunFailed
 from contrastive_jax.evaluation import embed
 from contrastive_jax.randomness import Role, key_for
 from contrastive_jax.training import evaluate, metrics_log, workdir
 from contrastive_jax.training.build import build
 from contrastive_jax.training.checkpoints import Checkpoints
-from contrastive_jax.training.loop import train
+from contrastive_jax.training.loop import Run, train
 from contrastive_jax.training.state import state_shapes
 
 
@@ -124,3 +128,84 @@ def test_one_measurement_of_a_workdir(tmp_path, config):
     )
     assert earlier['step'] == 4
     assert 0 <= earlier['test_accuracy_low'] <= earlier['test_accuracy'] <= 1
+
+
+def timeless(path):
+    return [
+        {name: value for name, value in row.items() if name not in ('images_per_second', 'seconds')}
+        for row in metrics_log.read(path)
+    ]
+
+
+@pytest.mark.parametrize(
+    ('place', 'visit', 'saved'),
+    [
+        ((metrics_log.MetricsLog, 'write'), 3, 3),  # between two steps, where no save is due
+        ((metrics_log.MetricsLog, 'write'), 2, 2),  # where one is
+        ((evaluate.Evaluator, '__call__'), 1, 3),  # in an evaluation, which is made up for
+        ((evaluate.Evaluator, '__call__'), 2, 6),  # in the last one
+        ((Checkpoints, 'save'), 1, 2),
+    ],
+)
+def test_sigterm_saves_once_and_the_same_call_goes_on(
+    tmp_path, config, monkeypatch, place, visit, saved
+):
+    config.evaluate_every = 3
+    train(config, tmp_path / 'whole')
+    visits, (owner, name) = itertools.count(1), place
+    original = getattr(owner, name)
+
+    def interrupted(*arguments, **options):
+        if next(visits) == visit:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Preempted, match=f'step {saved} is saved'):
+        train(config, tmp_path / 'broken')
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert workdir.final_row(tmp_path / 'broken') is None
+    checkpoints = Checkpoints(tmp_path / 'broken')
+    assert checkpoints.latest_step == saved
+    checkpoints.close()
+    train(config, tmp_path / 'broken')
+    assert timeless(tmp_path / 'broken') == timeless(tmp_path / 'whole')
+    equal = np.testing.assert_array_equal
+    jax.tree.map(equal, *(final_state(tmp_path / name, config) for name in ('whole', 'broken')))
+
+
+def test_sigterm_before_the_first_step_leaves_a_run_that_can_begin(tmp_path, config, monkeypatch):
+    compile_train_step = Run.compile_train_step
+
+    def interrupted(run):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return compile_train_step(run)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, 'compile_train_step', interrupted)
+        with pytest.raises(Preempted, match='nothing to save'):
+            train(config, tmp_path)
+    assert 'test_accuracy' in train(config, tmp_path)
+
+
+def test_a_damaged_newest_checkpoint_costs_the_steps_since_the_one_before(tmp_path, config, capsys):
+    train(config, tmp_path / 'whole')
+    with (tmp_path / 'whole' / 'metrics.jsonl').open() as log:
+        lines = log.readlines()
+    shutil.copytree(tmp_path / 'whole', tmp_path / 'broken')
+    # As if it had been killed in its last evaluation, and a byte had rotted.
+    (tmp_path / 'broken' / 'metrics.jsonl').write_text(''.join(lines[:-1]))
+    data = max(
+        (tmp_path / 'broken' / 'checkpoints' / '6' / 'default').rglob('*'),
+        key=lambda path: path.stat().st_size if path.is_file() else 0,
+    )
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 1
+    data.write_bytes(content)
+    train(config, tmp_path / 'broken')
+    said = capsys.readouterr().out
+    assert 'warning: the checkpoint at step 6 has a file that changed after it was written' in said
+    assert 'continues from step 4' in said
+    assert timeless(tmp_path / 'broken') == timeless(tmp_path / 'whole')
+    assert (tmp_path / 'broken' / 'damaged' / '6').is_dir()
