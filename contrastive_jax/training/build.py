@@ -16,7 +16,7 @@ from contrastive_jax.data import batches, probing, sources
 from contrastive_jax.data.probing.dataset import evaluation_draws
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation import protocols
-from contrastive_jax.training import optimizers, state, step
+from contrastive_jax.training import accumulation, optimizers, state, step
 
 # Every config has these fields, and no others at the top.
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
@@ -117,8 +117,14 @@ def build(config, mesh=None):
     module = bind_section(models, config.model, 'model')()
     loss = bind_loss(config.loss)
     optimizer = bind_section(
-        optimizers, config.optimizer, 'optimizer', supplied={'num_steps': config.num_steps}
+        optimizers,
+        config.optimizer,
+        'optimizer',
+        supplied={'num_steps': config.num_steps, 'batch_size': config.batch_size},
+        taken=('accumulate',),
     )()
+    accumulate = config.optimizer.get('accumulate', 1)
+    accumulation.check_micro_batches(accumulate, config.batch_size, mesh.size)
     evaluate = bind_section(protocols, config.evaluation, 'evaluation', taken=('factor',))
     make_dataset = bind_probing(config.data)
     train, test = (make_dataset(split) for split in sources.SPLITS)
@@ -142,6 +148,7 @@ def build(config, mesh=None):
             loss=loss,
             optimizer=optimizer,
             negatives=negatives,
+            accumulate=accumulate,
         ),
         negatives=negatives,
         embed_steps={

@@ -6,6 +6,7 @@ import optax
 
 from contrastive_jax.data.probing.dataset import Draws, evaluation_draws
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
+from contrastive_jax.training import accumulation
 
 # What every step reports; a loss's parts have other names.
 METRICS = ('loss', 'gradient_norm', 'parameter_norm')
@@ -14,7 +15,7 @@ METRICS = ('loss', 'gradient_norm', 'parameter_norm')
 ROW = ('image', 'label', 'id')
 
 
-def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None):
+def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None, accumulate=1):
     """The function that trains.
 
     Args:
@@ -22,11 +23,12 @@ def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None):
       view: (key, image) -> image.
       model: a Linen module, (images, train) -> (h, z).
       loss: (z1, z2, key) -> (scalar, parts), with a keyword `negatives` [m, d] where there are any.
-      optimizer: an optax transformation.
+      optimizer: an optax transformation, whose update takes the loss as `value`.
       negatives: None, or the `ProbingDataset` whose examples are the only negatives: the batch then
         has `negative_image` and so on, and the tables have an entry `negatives` with its own. Of n
         pairs and n of its examples the loss gets the two views of n - 1: with its positive an
         anchor has the 2n - 1 candidates that it would have in the batch (Lee 2023, appendix C).
+      accumulate: number of micro-batches of a step; above 1, the model has no batch norm.
 
     Returns:
       (state, batch, tables, seed_key) -> (state, metrics): pure, to be jitted with shardings.
@@ -46,18 +48,31 @@ def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None):
         images = jnp.stack(views, axis=1)
         images = images.reshape(-1, *images.shape[2:])
 
-        def objective(params):
+        def embed(params, images):
             variables = {'params': params, 'batch_stats': state.batch_stats}
             (_, z), updated = model.apply(variables, images, train=True, mutable=['batch_stats'])
+            return z, updated.get('batch_stats', {})
+
+        def loss_of(z):
             z = z.reshape(-1, len(views), z.shape[-1])
             against = {'negatives': z[:, 2:].reshape(-1, z.shape[-1])[:-2]} if negatives else {}
-            key = key_for(seed_key, Role.LOSS, state.step)
-            value, parts = loss(z[:, 0], z[:, 1], key, **against)
-            return value, (parts, updated.get('batch_stats', {}))
+            return loss(z[:, 0], z[:, 1], key_for(seed_key, Role.LOSS, state.step), **against)
 
-        gradient_of = jax.value_and_grad(objective, has_aux=True)
-        (value, (parts, batch_stats)), gradient = gradient_of(state.params)
-        updates, opt_state = optimizer.update(gradient, state.opt_state, state.params)
+        def objective(params):
+            z, batch_stats = embed(params, images)
+            value, parts = loss_of(z)
+            return value, (parts, batch_stats)
+
+        if accumulate == 1:
+            gradient_of = jax.value_and_grad(objective, has_aux=True)
+            (value, (parts, batch_stats)), gradient = gradient_of(state.params)
+        else:
+            accumulation.check_model(accumulate, state.batch_stats)
+            (value, parts), gradient = accumulation.value_and_gradient(
+                lambda *given: embed(*given)[0], state.params, images, loss_of, accumulate
+            )
+            batch_stats = state.batch_stats
+        updates, opt_state = optimizer.update(gradient, state.opt_state, state.params, value=value)
         params = optax.apply_updates(state.params, updates)
         metrics = {
             **parts,

@@ -90,7 +90,8 @@ def content_style(
 
     def compose(draws, example, tables):
         del example  # an example is nothing but its keys
-        latents = jnp.where(draws.index == 0, *draw_pair(draws, tables))
+        first, second = draw_pair(draws, tables)
+        latents = jnp.where(draws.index == 1, second, first)
         return {
             'image': mix(tables['mixing'], latents[None])[None],
             'channels': jnp.zeros(0),

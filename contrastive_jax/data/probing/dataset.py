@@ -14,7 +14,8 @@ class Draws(NamedTuple):
       example: key, a function of seed, split and id: the same at every visit.
       visit: key, anew at every visit of the example; both sides of a positive pair share it.
       side: key, anew at every visit and for each side.
-      index: int32 scalar, 0 for the first side of the pair and 1 for the second.
+      index: int32 scalar, 0 for the first side of the pair and 1 for the second; -1 outside
+        training, where an example is no side of a pair.
     """
 
     example: Any
@@ -24,9 +25,9 @@ class Draws(NamedTuple):
 
 
 def evaluation_draws(example_key):
-    """The draws of an example outside training: the first side of one fixed visit."""
+    """The draws of an example outside training: one fixed visit, and no side of a pair."""
     visit, side = (jax.random.fold_in(example_key, number) for number in (1, 2))
-    return Draws(example_key, visit, side, jax.numpy.int32(0))
+    return Draws(example_key, visit, side, jax.numpy.int32(-1))
 
 
 @dataclasses.dataclass(frozen=True)

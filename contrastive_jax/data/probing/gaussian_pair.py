@@ -24,8 +24,9 @@ def gaussian_pair(source, *, correlation=0.2, dimensions=1, variance=2.0, fresh=
       fresh: whether a pair is drawn anew at every visit or is a function of seed, split and id.
 
     Returns:
-      A `ProbingDataset` of images [1, 1, d], without factors; its `latents` are X and Y, [2d]. It
-      measures `mutual_information_nats`, the true one.
+      A `ProbingDataset` of images [1, 1, d], without factors; its `latents` are X and Y, [2d],
+      whichever of them is seen; outside training it is X. It measures `mutual_information_nats`,
+      the true one.
 
     Raises:
       BadInput: an option out of its range.
@@ -45,7 +46,7 @@ def gaussian_pair(source, *, correlation=0.2, dimensions=1, variance=2.0, fresh=
         key = draws.visit if fresh else draws.example
         first, noise = deviation * jax.random.normal(key, (2, dimensions))
         second = np.float32(correlation) * first + rest * noise
-        seen = jnp.where(draws.index == 0, first, second)
+        seen = jnp.where(draws.index == 1, second, first)
         return {
             'image': seen.reshape(1, 1, dimensions),
             'channels': jnp.zeros(0),

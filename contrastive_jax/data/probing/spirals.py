@@ -12,7 +12,7 @@ def spirals(source, *, noise, turns=0.75, mirror=False):
     """Points of two spiral arms in the plane; every view moves its point by noise of its own.
 
       point = 2t (cos a, sin a),   a = 2 pi turns (2t) + pi arm,   t uniform on [0, 1]
-      view  = point + U(0, noise)^2
+      view  = point + U(0, noise)^2, outside training the point itself
 
     By default the angle is 3 pi t. Noise has one sign, so that it also shifts: that is the
     paper's.
@@ -47,8 +47,9 @@ def spirals(source, *, noise, turns=0.75, mirror=False):
         angle += np.float32(np.pi) * arm.astype(jnp.float32)
         point = radius * jnp.stack([jnp.cos(angle), jnp.sin(angle)])
         moved = point + noise * jax.random.uniform(draws.side, (2,))
+        seen = jnp.where(draws.index < 0, point, moved)
         return {
-            'image': moved.reshape(1, 1, 2),
+            'image': seen.reshape(1, 1, 2),
             'channels': jnp.zeros(0),
             'arm': arm,
             'latents': point,

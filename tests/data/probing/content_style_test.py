@@ -45,6 +45,8 @@ def test_style_on_the_sphere_has_the_cosines_of_its_law(source, concentration):
         conditional='von_mises_fisher', concentration=concentration,
     )  # fmt: skip
     np.testing.assert_allclose(np.linalg.norm(second, axis=1), 1, atol=1e-5)
+    # z is uniform: in five dimensions a coordinate has density ~ 1 - z^2.
+    assert stats.kstest((first[:, 3] + 1) / 2, stats.beta(2, 2).cdf).pvalue > 1e-3
     cosines = np.sum(first * second, axis=1)
 
     def density(cosine):
@@ -54,6 +56,19 @@ def test_style_on_the_sphere_has_the_cosines_of_its_law(source, concentration):
     below = integrate.cumulative_trapezoid(density(grid), grid, initial=0)
     found = np.interp(cosines, grid, below / below[-1])
     assert stats.kstest(found, 'uniform').pvalue > 1e-3
+
+
+def test_normal_style_on_the_sphere_has_the_angles_of_its_law(source):
+    first, second = pair(
+        source, space='sphere', dimensions=5, content_dimensions=0, conditional='normal',
+        deviation=0.5,
+    )  # fmt: skip
+    cosines = np.sum(first * second, axis=1, dtype=np.float64)
+    # Of z + N(0, s^2) the part along z is N(1, s^2) and the rest s times a chi of 4 degrees: the
+    # squared cotangent is that of a non-central F.
+    cotangents = cosines**2 / (1 - cosines**2)
+    assert stats.kstest(4 * cotangents, stats.ncf(1, 4, 1 / 0.5**2).cdf).pvalue > 1e-3
+    assert np.mean(cosines > 0) == pytest.approx(stats.norm.cdf(2), abs=0.006)
 
 
 def test_the_sphere_shares_content_up_to_one_factor(source):
@@ -106,7 +121,14 @@ def test_latents_are_drawn_at_each_visit_or_belong_to_the_example(source):
         (first, style), (later, other) = (pair(source, 20, step, fresh=fresh) for step in (0, 1))
         assert np.array_equal(first, later) == (not fresh)
         assert not np.array_equal(style, other)
-    assert all(np.array_equal(*pair(source, 5, conditional='delta')) for _ in range(1))
+    assert np.array_equal(*pair(source, 5, conditional='delta'))
+
+
+def test_outside_training_an_example_is_the_first_side(source):
+    dataset = probing.content_style(source, fresh=False, mixing_layers=0)
+    example, (first, second) = composed(dataset, range(20)), sides(dataset, range(20))
+    np.testing.assert_array_equal(example['latents'], first['latents'])
+    assert not np.array_equal(example['latents'], second['latents'])
 
 
 @pytest.mark.parametrize(

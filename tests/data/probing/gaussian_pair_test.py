@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from contrastive_jax.data import probing, sources
 from contrastive_jax.errors import BadInput
-from tests.data.probing.composing import sides
+from tests.data.probing.composing import composed, sides
 
 
 @pytest.fixture(scope='module')
@@ -19,7 +20,8 @@ def test_covariance_is_the_papers_and_each_side_sees_its_own(source):
     )
     # Standard errors: of a variance 2 sqrt(2 / n) = .02, of the covariance .015.
     np.testing.assert_allclose(np.cov(first, second), [[2, 0.4], [0.4, 2]], atol=0.08)
-    assert abs(first.mean()) < 0.05
+    for side in (first, second):
+        assert stats.kstest(side, stats.norm(0, np.sqrt(2)).cdf).pvalue > 1e-3
 
 
 def test_information_is_that_of_the_closed_form(source):
@@ -37,6 +39,18 @@ def test_pairs_are_of_the_example_or_of_the_visit(source):
         dataset = probing.gaussian_pair(source, fresh=fresh)
         now, later = (sides(dataset, range(8), step=step)[1]['image'] for step in (0, 1))
         assert np.array_equal(now, later) == (not fresh)
+
+
+def test_outside_training_an_example_is_the_first_side(source):
+    dataset = probing.gaussian_pair(source, dimensions=2)
+    example, (first, second) = composed(dataset, range(8)), sides(dataset, range(8))
+    np.testing.assert_array_equal(example['image'], first['image'])
+    # Latents are X and Y, whichever of them is seen.
+    assert first['latents'].shape == (8, 4)
+    np.testing.assert_array_equal(first['latents'][:, :2], first['image'].reshape(8, 2))
+    np.testing.assert_array_equal(second['latents'][:, 2:], second['image'].reshape(8, 2))
+    for side in (first, second):
+        np.testing.assert_array_equal(side['latents'], example['latents'])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from scipy import stats
 
 from contrastive_jax.data import probing, sources
 from contrastive_jax.errors import BadInput
-from tests.data.probing.composing import sides
+from tests.data.probing.composing import composed, sides
 
 
 @pytest.fixture(scope='module')
@@ -37,6 +37,14 @@ def test_noise_is_of_the_side_uniform_and_of_one_sign(source):
         # Float32 leaves a rounding of 1e-7 at the ends of the range.
         assert stats.kstest(move.ravel() / 0.4, 'uniform').pvalue > 1e-3
     assert abs(np.corrcoef(moves[0][:, 0], moves[1][:, 0])[0, 1]) < 0.06
+
+
+def test_outside_training_points_are_clean_and_those_of_training(source):
+    dataset = probing.spirals(source, noise=0.4)
+    example, (first, _) = composed(dataset, range(100)), sides(dataset, range(100))
+    np.testing.assert_array_equal(example['image'].reshape(-1, 2), example['latents'])
+    for name in ('latents', 'arm'):
+        np.testing.assert_array_equal(example[name], first[name])
 
 
 def test_negative_noise_is_refused(source):
