@@ -17,7 +17,8 @@ from configs.chen2021 import randbit_digits
 from contrastive_jax import sharding
 from contrastive_jax.data import batches, sources
 from contrastive_jax.models import convolution
-from contrastive_jax.training.build import batch_shapes, build
+from contrastive_jax.training.build import build
+from contrastive_jax.training.shapes import batch_shapes
 from experiments import cli
 
 STEPS = 20  # in one timed call

@@ -18,7 +18,7 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
       batch_size: of all hosts together.
       classes: None, or an integer for each example [n]: then each row gets a partner of its class,
         another one drawn uniformly at each visit, as `partner_image` and so on. The only example
-        of a class is its own partner.
+        of a class is its own partner; see `paired` for damaged images.
       host: the index of this host.
       num_hosts: the number of hosts.
 
@@ -36,10 +36,33 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
 
     def rows(ids, generator):
         drawn = partners(ids, generator)  # of the whole batch, whatever this host's share
-        taken = source.take(drawn[mine])
-        return source.take(ids[mine]) | {f'partner_{name}': taken[name] for name in taken}
+        return paired(source.take(ids[mine]), source.take(drawn[mine]), classes)
 
     return order.random_map(rows)
+
+
+def paired(rows, partners, classes=None):
+    """One batch of rows and their partners, whose fields are named `partner_<field>`.
+
+    A source may have put another example in the place of a damaged one. Where the two of a pair
+    are therefore not of one class, the row is its own partner.
+
+    Args:
+      rows: a dict of stacked arrays [b, ...], with `id`.
+      partners: the same of the partners.
+      classes: integers [n], the class of each example; None if a pair is one example.
+
+    Returns:
+      A dict of arrays [b, ...].
+    """
+    if classes is not None:
+        strangers = classes[rows['id']] != classes[partners['id']]
+        if strangers.any():
+            partners = {
+                name: np.where(strangers.reshape(-1, *[1] * (values.ndim - 1)), rows[name], values)
+                for name, values in partners.items()
+            }
+    return rows | {f'partner_{name}': values for name, values in partners.items()}
 
 
 def order_of(source, seed, batch_size, host, num_hosts):
@@ -117,7 +140,8 @@ def evaluation_batches(source, *, batch_size, host=0, num_hosts=1):
     """All examples in order, each exactly once.
 
     The last batch is padded with repeats of the first example to the full size; `weight` [b]
-    float32 is 1 for an example and 0 for padding.
+    float32 is 1 for an example and 0 for padding, and for the example that a source has put in
+    the place of a damaged one.
 
     Args:
       source: a source with `take`.
@@ -131,6 +155,6 @@ def evaluation_batches(source, *, batch_size, host=0, num_hosts=1):
     share = batch_size // num_hosts
     for start in range(0, len(source), batch_size):
         positions = np.arange(batch_size)[host * share : (host + 1) * share] + start
-        real = positions < len(source)
-        batch = source.take(np.where(real, positions, 0))
-        yield {**batch, 'weight': real.astype(np.float32)}
+        batch = source.take(np.where(positions < len(source), positions, 0))
+        # Neither padding nor another example than the one asked for is at its own position.
+        yield {**batch, 'weight': (batch['id'] == positions).astype(np.float32)}

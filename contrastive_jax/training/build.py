@@ -4,7 +4,6 @@ Training, evaluation and whatever compiles a config without running it all build
 that what is checked is what trains. Everything is validated before anything compiles.
 """
 
-import contextlib
 import inspect
 from typing import Any, NamedTuple
 
@@ -13,10 +12,9 @@ import numpy as np
 
 from contrastive_jax import losses, models, names, sharding, views
 from contrastive_jax.data import batches, probing, sources
-from contrastive_jax.data.probing.dataset import evaluation_draws
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation import protocols
-from contrastive_jax.training import accumulation, optimizers, state, step
+from contrastive_jax.training import accumulation, feed, optimizers, shapes, state, step
 
 # Every config has these fields, and no others at the top.
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
@@ -42,6 +40,9 @@ class Experiment(NamedTuple):
       factor: the one of the dataset's factors that evaluation reads.
       pairing: the factors whose values the two sides of a pair share; () pairs two views of one
         example.
+      train_orders: (classes) -> the batches of the run, as `data.batches.iterate` joins them; see
+        `feed.bind_orders`.
+      with_partners: whether they hold the second side of each pair as rows of their own.
       seed_key: the key of the config's seed.
       image_shape: (h, w, c) of what the model sees.
     """
@@ -57,6 +58,8 @@ class Experiment(NamedTuple):
     evaluate: Any
     factor: str
     pairing: tuple[str, ...]
+    train_orders: Any
+    with_partners: bool
     seed_key: Any
     image_shape: Any
 
@@ -133,8 +136,9 @@ def build(config, mesh=None):
     for name in pairing:
         check_factor(train, name, 'data.pairing')
     batches.check_batch(train.source, config.batch_size)
-    image_shape = seen_shape(train, resting_view)
     negatives = open_negatives(config, train)
+    train_orders, crops_on_host = feed.bind_orders(config, train, negatives)
+    image_shape = shapes.seen_shape(train, resting_view)
     experiment = Experiment(
         mesh=mesh,
         train=train,
@@ -158,10 +162,12 @@ def build(config, mesh=None):
         evaluate=evaluate,
         factor=factor,
         pairing=pairing,
+        train_orders=train_orders,
+        with_partners=bool(pairing) or crops_on_host,
         seed_key=jax.random.key(config.seed),
         image_shape=image_shape,
     )
-    check_shapes(experiment, config.batch_size)
+    shapes.check_shapes(experiment, config.batch_size)
     check_evaluation(experiment)
     return experiment
 
@@ -264,29 +270,6 @@ def check_factor(dataset, name, field):
     return name
 
 
-def batch_shapes(dataset, batch_size, with_partners=False, negatives=None):
-    """The shapes and types of a batch of a dataset's source, with what may come beside."""
-    shapes = {
-        'image': jax.ShapeDtypeStruct((batch_size, *dataset.source.image_shape), 'uint8'),
-        'label': jax.ShapeDtypeStruct((batch_size,), 'int32'),
-        'id': jax.ShapeDtypeStruct((batch_size,), 'int32'),
-    }
-    partners = {f'partner_{name}': shape for name, shape in shapes.items()}
-    others = batch_shapes(negatives, batch_size) if negatives else {}
-    others = {f'negative_{name}': shape for name, shape in others.items()}
-    return shapes | (partners if with_partners else {}) | others
-
-
-def train_batch_shapes(experiment, batch_size):
-    """The shapes and types of a batch that an experiment trains on."""
-    return batch_shapes(
-        experiment.train,
-        batch_size,
-        with_partners=experiment.pairing,
-        negatives=experiment.negatives,
-    )
-
-
 def open_negatives(config, train):
     """The dataset of `config.data.negatives`, composed as the training data are, or None."""
     source = config.data.get('negatives', '')
@@ -310,46 +293,6 @@ def open_negatives(config, train):
         )
     batches.check_batch(negatives.source, config.batch_size)
     return negatives
-
-
-def seen_shape(dataset, view):
-    """(h, w, c) of what the model sees: the view of a composed image with its appended channels."""
-    example = {
-        name: jax.ShapeDtypeStruct(value.shape[1:], value.dtype)
-        for name, value in batch_shapes(dataset, 1).items()
-    }
-    draws = jax.eval_shape(evaluation_draws, jax.random.key(0))
-    composed = jax.eval_shape(dataset.compose, draws, example, dataset.tables)
-    with early_sentences():
-        height, width, channels = jax.eval_shape(view, composed['image']).shape
-    return height, width, channels + composed['channels'].shape[0]
-
-
-def check_shapes(experiment, batch_size):
-    """Traces the train step without compiling it, so that a bad option is an early sentence."""
-    with early_sentences():
-        train_state = jax.eval_shape(experiment.init_state, experiment.seed_key)
-        shapes = train_batch_shapes(experiment, batch_size)
-        _, metrics = jax.eval_shape(
-            experiment.train_step, train_state, shapes, experiment.train_tables, experiment.seed_key
-        )
-    for name, metric in metrics.items():
-        if metric.shape or name in ('step', 'images_per_second'):
-            raise BadInput(
-                f'The loss has a part {name!r} of shape {metric.shape}; parts must be scalars '
-                "with names other than 'step' and 'images_per_second'."
-            )
-
-
-@contextlib.contextmanager
-def early_sentences():
-    """What goes wrong while a config is traced, as one sentence."""
-    try:
-        yield
-    except Exception as error:  # the loss may be the user's: anything may happen in it
-        kind = '' if isinstance(error, ValueError) else f'{type(error).__name__}: '
-        reason = ' '.join(str(error).split())
-        raise BadInput(f'The config does not make a train step: {kind}{reason}') from error
 
 
 def check_evaluation(experiment):

@@ -8,6 +8,7 @@ from ml_collections import ConfigDict
 
 from contrastive_jax import randomness, sharding
 from contrastive_jax.data import batches
+from contrastive_jax.data.probing.pixels import made_of_pixels
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.embed import embed
 from contrastive_jax.training import build, state, workdir
@@ -51,20 +52,27 @@ class Evaluator:
         return embed(step, variables, source, key, self.experiment.mesh)
 
     def classes(self):
-        """An integer for each training example [n]: equal where `pairing`'s factors are."""
-        dataset = self.experiment.train
+        """An integer for each training example [n]: equal where `pairing`'s factors are.
+
+        Images are read for factors that are made of pixels alone; then those that turn out to be
+        damaged are a class of their own.
+        """
+        dataset, pairing = self.experiment.train, self.experiment.pairing
+        source = dataset.source
+        if not made_of_pixels(dataset) & {*pairing}:
+            source = Unread(source)
         factors_of = jax.jit(
             lambda batch, tables, key: {
-                name: compose(dataset, batch, tables, key)[name] for name in self.experiment.pairing
+                name: compose(dataset, batch, tables, key)[name] for name in pairing
             }
         )
         key = randomness.key_for(self.experiment.seed_key, randomness.Role.TRAIN_EXAMPLES)
-        pieces = []
-        for batch in batches.evaluation_batches(dataset.source, batch_size=1000):
+        found = np.full((len(source), len(pairing)), -1)
+        for batch in batches.evaluation_batches(source, batch_size=1000):
             real = batch.pop('weight') > 0
             factors = jax.device_get(factors_of(batch, self.tables['train'], key))
-            pieces.append(np.stack(list(factors.values()), axis=1)[real])
-        return np.unique(np.concatenate(pieces), axis=0, return_inverse=True)[1].reshape(-1)
+            found[batch['id'][real]] = np.stack(list(factors.values()), axis=1)[real]
+        return np.unique(found, axis=0, return_inverse=True)[1].reshape(-1)
 
     def __call__(self, variables, protocol, factor=None):
         """What a protocol reads of a factor from the features h.
@@ -94,6 +102,28 @@ class Evaluator:
         key = randomness.key_for(self.experiment.seed_key, randomness.Role.TRAIN_EXAMPLES)
         ids = np.arange(len(dataset.source), dtype=np.int32)
         return dataset.measure(randomness.keys_for_examples(key, ids))
+
+
+class Unread:
+    """The labels and ids of a source beside zeros for images, none of which is read.
+
+    Args:
+      source: any source.
+    """
+
+    def __init__(self, source):
+        self.source = source
+
+    def __len__(self):
+        return len(self.source)
+
+    def take(self, ids):
+        """As `take` of the source; the zeros of all images are one byte of memory."""
+        return {
+            'image': np.broadcast_to(np.uint8(0), (len(ids), *self.source.image_shape)),
+            'label': self.source.labels[ids].astype(np.int32),
+            'id': np.asarray(ids, np.int32),
+        }
 
 
 def evaluate_workdir(path, *, step=None, protocol=None, factor=None):

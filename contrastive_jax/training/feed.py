@@ -1,27 +1,89 @@
-"""What a run reads: the batches of its source, and of what stands beside."""
+"""What a run is fed: batches of the source, or of crops that the host makes."""
+
+import inspect
 
 import jax
 
-from contrastive_jax.data import batches
+from contrastive_jax import names, views
+from contrastive_jax.data import batches, sources
+from contrastive_jax.data.probing.pixels import made_of_pixels
+from contrastive_jax.data.sources.crop_batches import crop_batches
+from contrastive_jax.errors import BadInput
+from contrastive_jax.views import crops
 
 
-def train_orders(experiment, *, seed, batch_size, classes=None):
-    """The sequences of batches that a train step takes, as `batches.iterate` joins them.
+def bind_orders(config, train, negatives=None):
+    """The training batches of a config.
 
     Args:
-      experiment: a `build.Experiment`.
-      seed: of the run.
-      batch_size: of all hosts together.
-      classes: an integer for each example [n], where partners are of one class; or None.
+      config: a ConfigDict.
+      train: the `ProbingDataset` to train on.
+      negatives: the one that all negatives come from, or None.
 
     Returns:
-      Dict of a prefix to an endless sequence of this host's share of the batches.
+      (function, crops_on_host): the function of `classes` (None, or an integer for each example,
+      see `batches.train_batches`) gives a dict of a prefix to an endless sequence of this host's
+      share of batches, which `batches.iterate` joins. They are of crops where `config.views` leaves
+      the crops to the host.
+
+    Raises:
+      BadInput: crops on the host of a dataset that has none; see `host_crop_ranges`.
     """
-    share = dict(batch_size=batch_size, host=jax.process_index(), num_hosts=jax.process_count())
-    source = experiment.train.source
-    orders = {'': batches.train_batches(source, seed=seed, classes=classes, **share)}
-    if experiment.negatives:
-        # By a seed of its own: where both are of one source, their batches must differ.
-        source = experiment.negatives.source
-        orders['negative_'] = batches.train_batches(source, seed=seed + 2**31, **share)
-    return orders
+    datasets = {'': train} | ({'negative_': negatives} if negatives else {})
+    ranges = {
+        prefix: host_crop_ranges(config.views, dataset) for prefix, dataset in datasets.items()
+    }
+    # Negatives have a seed of their own: where both are of one source, their batches must differ.
+    seeds = {'': config.seed, 'negative_': config.seed + 2**31}
+
+    def orders(classes=None):
+        share = dict(
+            batch_size=config.batch_size, host=jax.process_index(), num_hosts=jax.process_count()
+        )
+        of = {'': classes}
+        return {
+            prefix: (batches.train_batches if ranges[prefix] is None else crop_batches)(
+                dataset.source,
+                seed=seeds[prefix],
+                classes=of.get(prefix),
+                **share,
+                **(ranges[prefix] or {}),
+            )
+            for prefix, dataset in datasets.items()
+        }
+
+    return orders, ranges[''] is not None
+
+
+def host_crop_ranges(section, dataset):
+    """`area_range` and `aspect_range` of the crops that `config.views` leaves to the host.
+
+    Args:
+      section: `config.views`; what it leaves out is the default of the view that it names.
+      dataset: the `ProbingDataset` to train on.
+
+    Returns:
+      A dict, or None when the views crop on the device or not at all.
+
+    Raises:
+      BadInput: a source that is not encoded, or a dataset that makes more than its images of the
+        pixels, which two crops do not share.
+    """
+    parameters = inspect.signature(names.pick(views, section.name, 'views.name')).parameters
+    options = {name: parameter.default for name, parameter in parameters.items()}
+    options |= dict(section.items())
+    if options.get('law') != crops.HOST:
+        return None
+    others = ' or '.join(map(repr, crops.LAWS))
+    if not isinstance(dataset.source, sources.EncodedSource):
+        raise BadInput(
+            f"config.views.law is 'host', which crops encoded images, but {dataset.source.name} "
+            'is held decoded: use a source larger than memory, such as '
+            f'tfds:imagenet2012,size=224, or the law {others}.'
+        )
+    if unshared := sorted(made_of_pixels(dataset) - {'image'}):
+        raise BadInput(
+            "config.views.law is 'host', by which the two sides of a pair differ in every pixel, "
+            f'but config.data makes {" and ".join(unshared)} of the pixels: use the law {others}.'
+        )
+    return {name: options[name] for name in ('area_range', 'aspect_range')}

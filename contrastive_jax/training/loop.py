@@ -12,11 +12,11 @@ from contrastive_jax.data import batches
 from contrastive_jax.errors import BadInput, Preempted, RunFailed
 from contrastive_jax.training import metrics_log, preemption
 from contrastive_jax.training import workdir as workdirs
-from contrastive_jax.training.build import build, check_fields, train_batch_shapes
+from contrastive_jax.training.build import build, check_fields
 from contrastive_jax.training.checkpoints import Checkpoints
 from contrastive_jax.training.evaluate import Evaluator
-from contrastive_jax.training.feed import train_orders
 from contrastive_jax.training.metrics_log import MetricsLog
+from contrastive_jax.training.shapes import train_batch_shapes
 from contrastive_jax.training.state import state_shapes
 from contrastive_jax.training.step import METRICS
 
@@ -212,11 +212,8 @@ class Run:
 
     def feed(self):
         """The share of this host of the batches from the current step on."""
-        orders = train_orders(
-            self.experiment,
-            seed=self.config.seed,
-            batch_size=self.config.batch_size,
-            classes=self.evaluator.classes() if self.experiment.pairing else None,
+        orders = self.experiment.train_orders(
+            self.evaluator.classes() if self.experiment.pairing else None
         )
         return batches.iterate(orders, self.step)
 

@@ -38,7 +38,11 @@ def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None, ac
     def train_step(state, batch, tables, seed_key):
         views = views_of_pairs(dataset, view, batch, tables, seed_key, state.step)
         if negatives:
-            others = rows_of(batch, 'negative_')
+            others = {
+                name.removeprefix('negative_'): rows
+                for name, rows in batch.items()
+                if name.startswith('negative_')
+            }
             their_key = key_for(seed_key, Role.NEGATIVES)
             views += views_of_pairs(
                 negatives, view, others, tables['negatives'], their_key, state.step

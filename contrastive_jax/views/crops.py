@@ -1,4 +1,4 @@
-"""Crops: a random box by either of two laws, and the central box."""
+"""Crops: a random box by one of two laws or made on the host, and the central box."""
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +8,9 @@ from contrastive_jax.views.operations import Operation, check_probability, deter
 from contrastive_jax.views.resize import METHODS, crop_and_resize
 
 LAWS = {'tensorflow': tensorflow_box, 'torchvision': torchvision_box}
+
+# The law that leaves the crop to the host, which makes it of the encoded image.
+HOST = 'host'
 
 BOX = ('crop_top', 'crop_left', 'crop_height', 'crop_width')
 
@@ -24,17 +27,21 @@ def random_resized_crop(
     """The operation that resizes a random box of the image, without antialiasing.
 
     Args:
-      area_range: least and largest area as shares of the image, in (0, 1]. By TensorFlow's law
-        boxes under a tenth of the image are drawn again: the least is max(area_range[0], 0.1).
+      area_range: least and largest area as shares of the image, in (0, 1]. By TensorFlow's law,
+        which is also the host's, boxes under a tenth of the image are drawn again: the least is
+        max(area_range[0], 0.1).
       aspect_range: least and largest width over height, relative to that of the result.
       method: 'linear' or 'cubic'. Cubic interpolation may leave [0, 1] a little: clip after the
         last operation that should see it.
-      law: 'tensorflow' or 'torchvision', the law of the box: see `boxes.py`.
+      law: 'tensorflow' or 'torchvision', the law of the box: see `boxes.py`. Or 'host': the image
+        is such a crop already and is taken as it is; a run then crops with these ranges on the
+        host, where `method` has no say (see `contrastive_jax.data.sources.host_crops`).
       size: side of the square result in pixels; None keeps the image's height and width.
       probability: that the box is random; else it is the whole image.
 
     Returns:
-      An operation with the parameters `crop_top`, `crop_left`, `crop_height`, `crop_width`.
+      An operation with the parameters `crop_top`, `crop_left`, `crop_height`, `crop_width`; none
+      by the law 'host', which draws nothing.
 
     Raises:
       ValueError: an option outside its bounds, or an unknown name.
@@ -43,6 +50,13 @@ def random_resized_crop(
     """
     check_crop(area_range, aspect_range, method, law, size)
     check_probability('crop_probability', probability)
+    if law == HOST:
+        if size is not None or probability < 1:
+            raise ValueError(
+                f"law is 'host' with size {size} and crop_probability {probability}: the host "
+                'always crops, to the size of the source, so they must be None and 1.'
+            )
+        return deterministic(lambda image: image)
 
     def sample(key, shape):
         height, width, _ = shape
@@ -109,9 +123,9 @@ def check_crop(area_range, aspect_range, method, law, size):
     """Raises ValueError unless the options of a crop make sense."""
     if len(area_range) != 2 or not 0 < area_range[0] <= area_range[1] <= 1:
         raise ValueError(f'area_range is {area_range}, not two rising numbers in (0, 1].')
-    if law not in LAWS:
-        raise ValueError(f'law is {law!r}, not one of: {", ".join(map(repr, LAWS))}.')
-    if law == 'tensorflow' and area_range[1] < LEAST_COVERED:
+    if law not in (*LAWS, HOST):
+        raise ValueError(f'law is {law!r}, not one of: {", ".join(map(repr, (*LAWS, HOST)))}.')
+    if law != 'torchvision' and area_range[1] < LEAST_COVERED:
         raise ValueError(
             f'area_range is {area_range}; boxes under {LEAST_COVERED} of the image are refused, so '
             'the largest area must be at least that.'

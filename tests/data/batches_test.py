@@ -80,6 +80,17 @@ def test_evaluation_counts_every_example_exactly_once(count, size, hosts):
     np.testing.assert_array_equal(counted, np.ones(count))
 
 
+def test_a_row_of_another_class_is_replaced_by_its_own_example():
+    source, classes = source_of(6), np.array([0, 0, 1, 1, 2, 2])
+    rows, others = source.take(np.array([0, 2, 4])), source.take(np.array([1, 4, 5]))
+    batch = batches.paired(rows, others, classes)
+    np.testing.assert_array_equal(batch['partner_id'], [1, 2, 5])
+    np.testing.assert_array_equal(batch['partner_image'].ravel(), [1, 2, 5])
+    np.testing.assert_array_equal(batch['partner_label'], np.array([1, 2, 5]) % 3)
+    for name in rows:
+        np.testing.assert_array_equal(batch[name], rows[name])
+
+
 def test_a_batch_larger_than_the_source_is_refused():
     with pytest.raises(BadInput, match='config.batch_size is 24; arrays has 23 examples'):
         batches.train_batches(source_of(23), seed=0, batch_size=24)

@@ -69,7 +69,7 @@ def test_an_image_with_no_box_of_the_shape_is_taken_whole():
 
 def test_crops_lie_where_their_boxes_say():
     data = jpeg(gradient(300, 400))
-    crops = host_crops.decode_and_crop(data, np.random.default_rng(3), crops=3, size=32)
+    crops = host_crops.decode_and_crop(data, np.random.default_rng(3), (32, 32, 3), crops=3)
     assert crops.shape == (3, 32, 32, 3)
     generator = np.random.default_rng(3)
     for crop in crops:
@@ -82,12 +82,25 @@ def test_crops_lie_where_their_boxes_say():
         assert abs(middle[1] - 255 * (top + height / 2) / 300) < 4
 
 
+def test_the_aspect_of_a_crop_is_relative_to_that_of_its_shape():
+    data = jpeg(gradient(200, 400))
+    options = dict(crops=40, area_range=(0.2, 1.0), aspect_range=(1.0, 1.0))
+    crops = host_crops.decode_and_crop(data, np.random.default_rng(0), (20, 40, 3), **options)
+    assert crops.shape == (40, 20, 40, 3)
+    # The aspect of the image itself: a box is the same share of its width and its height. Between
+    # the centres of the outer pixels lie 39 of 40 columns and 19 of 20 rows.
+    corner, across, down = (crops[:, i, j, :2].astype(float) for i, j in ((0, 0), (0, -1), (-1, 0)))
+    spans = (across - corner)[:, 0] * 40 / 39
+    np.testing.assert_allclose(spans, (down - corner)[:, 1] * 20 / 19, atol=4)
+    assert spans.min() < 160 < 230 < spans.max()
+
+
 def test_decoding_a_large_jpeg_at_part_of_its_size_changes_little(monkeypatch):
     data = jpeg(gradient(600, 800))
-    drafted = host_crops.decode_and_crop(data, np.random.default_rng(0), size=24)
+    drafted = host_crops.decode_and_crop(data, np.random.default_rng(0), (24, 24, 3))
     monkeypatch.setattr(Image.Image, 'draft', lambda *_: None)
     monkeypatch.setattr('PIL.JpegImagePlugin.JpegImageFile.draft', lambda *_: None)
-    full = host_crops.decode_and_crop(data, np.random.default_rng(0), size=24)
+    full = host_crops.decode_and_crop(data, np.random.default_rng(0), (24, 24, 3))
     assert np.abs(drafted.astype(int) - full).max() <= 6
 
 
@@ -207,20 +220,89 @@ def test_the_row_of_a_damaged_image_holds_the_next_example_whole(stream):
 
 
 @pytest.mark.filterwarnings('ignore:photos')
-def test_batches_of_crops_do_not_depend_on_the_hosts_or_the_start(stream):
-    options = dict(seed=7, batch_size=6, crops=3, size=16)
-    whole = crop_batches(stream, **options)
+def test_an_evaluation_counts_each_readable_image_once_and_no_damaged_one(stream):
+    counted = np.zeros(len(stream))
+    for batch in batches.evaluation_batches(stream, batch_size=5):
+        np.add.at(counted, batch['id'], batch['weight'])
+    damaged = [at for at in range(len(stream)) if stream.read(at)[0] in stream.damaged.seen]
+    assert len(damaged) == 2
+    np.testing.assert_array_equal(np.flatnonzero(counted == 0), damaged)
+    assert counted.sum() == len(stream) - 2
+    assert counted.max() == 1
+
+
+@pytest.mark.filterwarnings('ignore:photos')
+@pytest.mark.parametrize('by_class', [False, True])
+def test_crops_belong_to_their_ids_and_labels_and_pairs_to_one_class(stream, by_class):
+    classes = stream.labels if by_class else None
+    batch = crop_batches(stream, seed=7, batch_size=6, classes=classes, area_range=(0.2, 1.0))[4]
+    assert set(batch) == {p + n for p in ('', 'partner_') for n in ('image', 'label', 'id')}
+    for prefix in ('', 'partner_'):
+        assert batch[f'{prefix}image'].shape == (6, 8, 8, 3)
+        assert batch[f'{prefix}image'].dtype == np.uint8
+        colours = np.rint(batch[f'{prefix}image'].mean((1, 2, 3)) / 10).astype(int)
+        np.testing.assert_array_equal(colours % 2, batch[f'{prefix}label'])
+        np.testing.assert_array_equal(stream.labels[batch[f'{prefix}id']], batch[f'{prefix}label'])
+    np.testing.assert_array_equal(batch['label'], batch['partner_label'])
+    assert (batch['id'] == batch['partner_id']).all() != by_class
+
+
+@pytest.mark.filterwarnings('ignore:encoded')
+@pytest.mark.parametrize('classes', [None, np.arange(13) % 3])
+def test_batches_of_crops_do_not_depend_on_the_hosts_or_the_start(classes):
+    data = jpeg(gradient(40, 60))
+    source = sources.EncodedSource(
+        lambda at: (str(at), data if at != 5 else data[:200]), np.arange(13) % 3, 3, (8, 8, 3)
+    )
+    options = dict(seed=7, batch_size=6, classes=classes)
+    whole = crop_batches(source, **options)
     batch = whole[4]
-    assert batch['image'].shape == (6, 3, 16, 16, 3)
-    assert batch['image'].dtype == np.uint8
     for host in range(2):
-        part = crop_batches(stream, host=host, num_hosts=2, **options)[4]
+        part = crop_batches(source, host=host, num_hosts=2, **options)[4]
         for name in batch:
             np.testing.assert_array_equal(part[name], batch[name][host * 3 : host * 3 + 3])
     resumed = next(batches.iterate({'': whole}, 4))
-    np.testing.assert_array_equal(resumed['image'], batch['image'])
-    order = batches.train_batches(stream, seed=7, batch_size=6)
+    for name in batch:
+        np.testing.assert_array_equal(resumed[name], batch[name])
+    order = batches.train_batches(source, seed=7, batch_size=6)
     np.testing.assert_array_equal(order[4]['id'], batch['id'])
+    assert not np.array_equal(whole[5]['image'], batch['image'])
+
+
+def test_the_two_sides_of_a_pair_are_different_crops_of_one_image():
+    data = jpeg(gradient(64, 64))
+    read_count = []
+
+    def read(at):
+        read_count.append(at)
+        return str(at), data
+
+    source = sources.EncodedSource(read, np.zeros(8, np.int32), 1, (16, 16, 3))
+    batch = crop_batches(source, seed=0, batch_size=8)[0]
+    assert sorted(read_count) == list(range(8))  # one decode of each
+    np.testing.assert_array_equal(batch['id'], batch['partner_id'])
+    differ = (batch['image'] != batch['partner_image']).any((1, 2, 3))
+    assert differ.all()
+    classes = np.zeros(8, int)
+    pairs = crop_batches(source, seed=0, batch_size=8, classes=classes)[0]
+    assert not np.any(pairs['id'] == pairs['partner_id'])
+    assert (pairs['image'] != pairs['partner_image']).any((1, 2, 3)).all()
+
+
+@pytest.mark.filterwarnings('ignore:photos')
+@pytest.mark.parametrize('make', [batches.train_batches, crop_batches])
+def test_a_damaged_image_makes_no_pair_of_two_classes(stream, make):
+    classes = np.arange(len(stream)) % 2  # the example in the place of another is its neighbour
+    order = make(stream, seed=0, batch_size=len(stream), classes=classes)
+    own_partners = 0
+    for k in range(12):
+        batch = order[k]
+        np.testing.assert_array_equal(classes[batch['id']], classes[batch['partner_id']])
+        alone = batch['id'] == batch['partner_id']
+        np.testing.assert_array_equal(batch['image'][alone], batch['partner_image'][alone])
+        own_partners += alone.sum()
+    # Two damaged examples a batch, each as an example and mostly as a partner too.
+    assert 0 < own_partners <= 12 * 6
 
 
 def test_the_crops_of_an_example_differ_and_change_with_its_seed(tmp_path):

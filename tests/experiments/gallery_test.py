@@ -10,13 +10,13 @@ import pytest
 
 from contrastive_jax.data import probing
 from contrastive_jax.views.lab import MEAN, SCALE, rgb_to_lab, split_lab
-from experiments import gallery, gallery_images
+from experiments import gallery_images, gallery_page
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_every_data_set_has_a_picture_and_the_page_shows_what_is_there():
-    pictures = set(gallery.PICTURES)
+    pictures = set(gallery_page.PICTURES)
     for name in probing.__all__:  # the source itself needs none
         assert any(picture.startswith(name) for picture in pictures) == (name != 'plain')
     page = (ROOT / 'docs' / 'gallery.md').read_text(encoding='utf-8')
@@ -25,7 +25,7 @@ def test_every_data_set_has_a_picture_and_the_page_shows_what_is_there():
 
 
 def test_one_picture_by_its_name(tmp_path):
-    gallery.write(tmp_path, ['k_bit_images'], 'noise:12,size=16')
+    gallery_page.write(tmp_path, ['k_bit_images'], 'noise:12,size=16')
     assert [path.name for path in tmp_path.glob('*.png')] == ['k_bit_images.png']
     written, kept = ((folder / 'gallery.md').read_text() for folder in (tmp_path, ROOT / 'docs'))
     assert written == kept
@@ -37,7 +37,7 @@ def test_the_command_draws_every_picture(tmp_path):
     subprocess.run(
         [*command, '--hosts=noise:12,size=16'], cwd=ROOT, check=True, capture_output=True
     )
-    assert {path.stem for path in tmp_path.glob('*.png')} == set(gallery.PICTURES)
+    assert {path.stem for path in tmp_path.glob('*.png')} == set(gallery_page.PICTURES)
 
 
 def test_colours_are_shown_as_they_are_at_one_lightness():

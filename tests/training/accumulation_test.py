@@ -11,7 +11,8 @@ import pytest
 from contrastive_jax import losses, models, sharding
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training import accumulation
-from contrastive_jax.training.build import batch_shapes, build
+from contrastive_jax.training.build import build
+from contrastive_jax.training.shapes import batch_shapes
 
 
 def apply(model):

@@ -7,7 +7,7 @@ from ml_collections import ConfigDict
 
 from contrastive_jax import losses
 from contrastive_jax.errors import BadInput
-from contrastive_jax.training import build
+from contrastive_jax.training import build, shapes
 
 
 def views():
@@ -45,8 +45,8 @@ def test_a_lambda_is_built_into_a_train_step(config):
     config.loss = {'name': lambda z1, z2: ((z1 - z2) ** 2).mean()}
     experiment = build.build(config)
     state = jax.eval_shape(experiment.init_state, experiment.seed_key)
-    shapes = build.batch_shapes(experiment.train, config.batch_size)
-    _, metrics = jax.eval_shape(experiment.train_step, state, shapes, {}, experiment.seed_key)
+    rows = shapes.batch_shapes(experiment.train, config.batch_size)
+    _, metrics = jax.eval_shape(experiment.train_step, state, rows, {}, experiment.seed_key)
     assert 'loss' in metrics
 
 
@@ -127,9 +127,9 @@ def test_the_model_sees_the_shape_of_the_view_in_training_and_evaluation(config,
     experiment = build.build(config)  # traces training with the parameters of this shape
     assert experiment.image_shape == shape
     state = jax.eval_shape(experiment.init_state, experiment.seed_key)
-    shapes = build.batch_shapes(experiment.test, 4)
+    rows = shapes.batch_shapes(experiment.test, 4)
     embed = experiment.embed_steps['test']
-    embedded = jax.eval_shape(embed, state.variables, shapes, {}, experiment.seed_key)
+    embedded = jax.eval_shape(embed, state.variables, rows, {}, experiment.seed_key)
     assert embedded['projections'].shape[0] == 4
 
 

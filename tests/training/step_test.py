@@ -15,10 +15,10 @@ from contrastive_jax.data.probing.dataset import ProbingDataset
 from contrastive_jax.errors import BadInput
 from contrastive_jax.randomness import Role, key_for
 from contrastive_jax.training import optimizers, state, step
-from contrastive_jax.training.build import batch_shapes, build
+from contrastive_jax.training.build import build
 from contrastive_jax.training.evaluate import Evaluator
-from contrastive_jax.training.feed import train_orders
 from contrastive_jax.training.loop import train
+from contrastive_jax.training.shapes import batch_shapes
 
 
 def jitted(experiment):
@@ -165,7 +165,7 @@ def test_negatives_from_another_source_train_on_four_devices_as_on_one(tmp_path,
     config.num_steps = 3
     four = train(config, tmp_path / 'four')
     experiment = build(config, sharding.data_mesh(1))
-    orders = train_orders(experiment, seed=config.seed, batch_size=config.batch_size)
+    orders = experiment.train_orders()
     with jax.set_mesh(experiment.mesh):
         train_state, train_step = experiment.init_state(experiment.seed_key), jitted(experiment)
         for batch in itertools.islice(batches.iterate(orders, 0), 3):

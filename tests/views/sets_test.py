@@ -125,6 +125,20 @@ def test_probability_leaves_out_the_crop(image):
     assert 690 < whole.sum() < 810
 
 
+def test_a_crop_made_on_the_host_is_taken_as_it_is(image, key):
+    view, found = views.with_parameters(views.crop_only, key, image, law='host')
+    np.testing.assert_array_equal(view, image)
+    assert found == {}
+    _, found = views.with_parameters(views.simclr_imagenet, key, image, law='host')
+    assert 'hue' in found
+    assert 'crop_top' not in found
+    # The next operation draws with the key that it would have as the first.
+    flipped = views.crop_and_flip(key, image, law='host')
+    np.testing.assert_array_equal(flipped, views.flip(key, image))
+    with pytest.raises(ValueError, match=r'law .*crop_probability 0\.5'):
+        crops.random_resized_crop(law='host', probability=0.5)
+
+
 def test_size_is_the_side_of_the_result_and_squares_stay_squares(image, key):
     for name in ('crop_only', 'simclr_imagenet', 'instance_discrimination', 'centre_crop'):
         view = functools.partial(getattr(views, name), size=40)
@@ -174,7 +188,9 @@ def test_luminance_and_colour_of_one_key_are_of_one_crop(image, key):
         ('crop_only', {'area_range': (0.02, 0.09)}, 'area_range'),
         ('crop_only', {'aspect_range': (-1.0, 1.0)}, 'aspect_range'),
         ('crop_only', {'method': 'nearest'}, "'linear', 'cubic'"),
-        ('crop_only', {'law': 'pillow'}, "'tensorflow', 'torchvision'"),
+        ('crop_only', {'law': 'pillow'}, "'tensorflow', 'torchvision', 'host'"),
+        ('crop_only', {'law': 'host', 'size': 8}, 'size 8'),
+        ('crop_only', {'law': 'host', 'area_range': (0.02, 0.09)}, 'area_range'),
         ('crop_only', {'size': 0}, 'size'),
         ('crop_only', {'size': 3.5}, 'size'),
         ('flip', {'flip_probability': -0.1}, 'flip_probability'),

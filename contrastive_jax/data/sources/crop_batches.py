@@ -3,33 +3,42 @@
 from contrastive_jax.data import batches
 
 
-def crop_batches(source, *, seed, batch_size, crops=2, size=224, host=0, num_hosts=1, **ranges):
-    """An endless random-access sequence of batches of crops; `[k]` is batch k.
+def crop_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1, **ranges):
+    """An endless random-access sequence of batches of pairs of crops; `[k]` is batch k.
 
-    The order is that of `batches.train_batches`; `batches.iterate` prepares batches ahead. Crops
+    The order, the partners and the fields are those of `batches.train_batches`; without `classes`
+    the partner of a row is another crop of the same decoded image, of the same id and label. Crops
     are a function of seed, k and the place in the batch, whatever the number of hosts.
 
     Args:
-      source: an `EncodedSource`.
+      source: an `EncodedSource`; its `image_shape` is that of a crop.
       seed: an integer of 32 bits.
       batch_size: of all hosts together.
-      crops: of each example, all of one decode.
-      size: height and width of a crop.
+      classes: None, or an integer for each example [n]: see `batches.train_batches`.
       host: the index of this host.
       num_hosts: the number of hosts.
       **ranges: `area_range` and `aspect_range` of `host_crops.decode_and_crop`.
 
     Returns:
-      A `grain.MapDataset` of dicts: `image` uint8 [batch_size // num_hosts, crops, size, size, c],
-      `label` and `id` int32 [batch_size // num_hosts].
+      A `grain.MapDataset` of dicts of `image` uint8 [b, h, w, c], `label` and `id` int32 [b], and
+      the same with `partner_` before their names; b is batch_size // num_hosts.
 
     Raises:
       BadInput: a batch that the source or the hosts cannot fill.
     """
     order, mine = batches.order_of(source, seed, batch_size, host, num_hosts)
+    partners = None if classes is None else batches.Partners(classes)
+
+    def crops(ids, seeds, count):
+        rows = source.crops(ids[mine], seeds[mine], crops=count, **ranges)
+        return [{**rows, 'image': rows['image'][:, k]} for k in range(count)]
 
     def rows(ids, generator):
-        seeds = generator.integers(0, 2**63, len(ids))  # of the whole batch, whatever the share
-        return source.crops(ids[mine], seeds[mine], crops=crops, size=size, **ranges)
+        # Drawn for the whole batch, whatever this host's share.
+        seeds = generator.integers(0, 2**63, (2, len(ids)))
+        if partners is None:
+            return batches.paired(*crops(ids, seeds[0], 2))
+        (own,), (others,) = crops(ids, seeds[0], 1), crops(partners(ids, generator), seeds[1], 1)
+        return batches.paired(own, others, classes)
 
     return order.random_map(rows)

@@ -60,7 +60,8 @@ class EncodedSource:
     """Encoded images and their labels; `take` decodes in threads.
 
     The row of a damaged image holds the next readable example instead, with its label and id, so
-    that batches keep their size; `damaged` counts and reports each once.
+    that batches keep their size; `damaged` counts and reports each once. Whoever counts examples
+    compares the `id` of a row with the one asked for, as `batches.evaluation_batches` does.
 
     Attributes:
       read: (position) -> (what to call the example, the bytes of its image file).
@@ -96,25 +97,23 @@ class EncodedSource:
         """The examples of `ids` [b] as one dict of stacked arrays, images uint8 [b, h, w, c]."""
         return self._rows([(position, self._whole) for position in ids])
 
-    def crops(self, ids, seeds, *, crops=2, size=None, **ranges):
+    def crops(self, ids, seeds, *, crops=2, **ranges):
         """Random crops of the examples of `ids`, several of one decode.
 
         Args:
           ids: integers [b].
           seeds: integers [b]; an example and its seed fix its crops.
           crops: of each example.
-          size: of a crop; by default the height of `image_shape`.
           **ranges: `area_range` and `aspect_range` of `host_crops.decode_and_crop`.
 
         Returns:
-          A dict of `image` uint8 [b, crops, size, size, c], `label` and `id` int32 [b].
+          A dict of `image` uint8 [b, crops, h, w, c], `label` and `id` int32 [b].
         """
-        options = dict(
-            crops=crops, size=size or self.image_shape[0], channels=self.image_shape[2], **ranges
-        )
 
         def cropper(seed):
-            return lambda data: decode_and_crop(data, np.random.default_rng(seed), **options)
+            return lambda data: decode_and_crop(
+                data, np.random.default_rng(seed), self.image_shape, crops=crops, **ranges
+            )
 
         return self._rows([(at, cropper(seed)) for at, seed in zip(ids, seeds, strict=True)])
 

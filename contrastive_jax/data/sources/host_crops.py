@@ -46,16 +46,9 @@ def decode(data, shape, fit='stretch'):
 
 
 def decode_and_crop(
-    data,
-    generator,
-    *,
-    crops=2,
-    size=224,
-    channels=3,
-    area_range=(0.08, 1.0),
-    aspect_range=(3 / 4, 4 / 3),
+    data, generator, shape, *, crops=2, area_range=(0.08, 1.0), aspect_range=(3 / 4, 4 / 3)
 ):
-    """Random crops of an image that is decoded once, each resized to a square.
+    """Random crops of an image that is decoded once, each resized to one shape.
 
     The boxes follow `sample_crop_box`. Resizing is bicubic (Keys, a = -0.5) and antialiased where
     it shrinks; a JPEG much larger than needed is decoded at 1/2, 1/4 or 1/8 of its size.
@@ -63,29 +56,32 @@ def decode_and_crop(
     Args:
       data: the bytes of an image file.
       generator: a NumPy generator.
+      shape: (height, width, channels) of each result.
       crops: how many.
-      size: height and width of each result.
-      channels: 1 or 3.
       area_range: least and largest area as shares of the image.
-      aspect_range: least and largest width over height of the box.
+      aspect_range: least and largest width over height, relative to that of the result.
 
     Returns:
-      uint8 [crops, size, size, channels].
+      uint8 [crops, h, w, c].
 
     Raises:
       OSError, SyntaxError, ValueError: what Pillow raises for data that are damaged.
 
     Source: data_util.py of SimCLR (chen2021), whose resize is not antialiased.
     """
+    new_height, new_width, channels = shape
+    aspects = tuple(aspect * new_width / new_height for aspect in aspect_range)
     with Image.open(io.BytesIO(data)) as image:
         width, height = image.size
         boxes = []
         for _ in range(crops):
             top, left, crop_height, crop_width = sample_crop_box(
-                generator, height, width, area_range, aspect_range
+                generator, height, width, area_range, aspects
             )
             boxes.append((left, top, left + crop_width, top + crop_height))
-        return resize_boxes(image, boxes, (size, size), channels, Image.Resampling.BICUBIC)
+        return resize_boxes(
+            image, boxes, (new_height, new_width), channels, Image.Resampling.BICUBIC
+        )
 
 
 def resize_boxes(image, boxes, shape, channels, method):
@@ -129,15 +125,14 @@ def sample_crop_box(generator, height, width, area_range, aspect_range):
 
     The law of `contrastive_jax.views.boxes.tensorflow_box`, on the host: aspect uniform, then
     height uniform on the integers that fit, areas under a tenth of the image refused, and an offset
-    that never touches the last row or column of an image larger than the crop. Here `aspect_range`
-    is of the box itself, since the crop is resized to a square.
+    that never touches the last row or column of an image larger than the crop.
 
     Args:
       generator: a NumPy generator.
       height: of the image in pixels.
       width: of the image in pixels.
       area_range: least and largest area as shares of the image.
-      aspect_range: least and largest width over height of the box.
+      aspect_range: least and largest width over height of the box in pixels.
 
     Returns:
       (top, left, crop height, crop width), integers.

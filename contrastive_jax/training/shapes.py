@@ -1,0 +1,71 @@
+"""Shapes before anything compiles: what a batch is, what the model sees, whether a config fits."""
+
+import contextlib
+
+import jax
+
+from contrastive_jax.data.probing.dataset import evaluation_draws
+from contrastive_jax.errors import BadInput
+
+
+def batch_shapes(dataset, batch_size, with_partners=False, negatives=None):
+    """The shapes and types of a batch of a dataset's source, with what may come beside."""
+    shapes = {
+        'image': jax.ShapeDtypeStruct((batch_size, *dataset.source.image_shape), 'uint8'),
+        'label': jax.ShapeDtypeStruct((batch_size,), 'int32'),
+        'id': jax.ShapeDtypeStruct((batch_size,), 'int32'),
+    }
+    partners = {f'partner_{name}': shape for name, shape in shapes.items()}
+    others = batch_shapes(negatives, batch_size) if negatives else {}
+    others = {f'negative_{name}': shape for name, shape in others.items()}
+    return shapes | (partners if with_partners else {}) | others
+
+
+def train_batch_shapes(experiment, batch_size):
+    """The shapes and types of a batch that an experiment trains on."""
+    return batch_shapes(
+        experiment.train,
+        batch_size,
+        with_partners=experiment.with_partners,
+        negatives=experiment.negatives,
+    )
+
+
+def seen_shape(dataset, view):
+    """(h, w, c) of what the model sees: the view of a composed image with its appended channels."""
+    example = {
+        name: jax.ShapeDtypeStruct(value.shape[1:], value.dtype)
+        for name, value in batch_shapes(dataset, 1).items()
+    }
+    draws = jax.eval_shape(evaluation_draws, jax.random.key(0))
+    composed = jax.eval_shape(dataset.compose, draws, example, dataset.tables)
+    with early_sentences():
+        height, width, channels = jax.eval_shape(view, composed['image']).shape
+    return height, width, channels + composed['channels'].shape[0]
+
+
+def check_shapes(experiment, batch_size):
+    """Traces the train step without compiling it, so that a bad option is an early sentence."""
+    with early_sentences():
+        train_state = jax.eval_shape(experiment.init_state, experiment.seed_key)
+        shapes = train_batch_shapes(experiment, batch_size)
+        _, metrics = jax.eval_shape(
+            experiment.train_step, train_state, shapes, experiment.train_tables, experiment.seed_key
+        )
+    for name, metric in metrics.items():
+        if metric.shape or name in ('step', 'images_per_second'):
+            raise BadInput(
+                f'The loss has a part {name!r} of shape {metric.shape}; parts must be scalars '
+                "with names other than 'step' and 'images_per_second'."
+            )
+
+
+@contextlib.contextmanager
+def early_sentences():
+    """What goes wrong while a config is traced, as one sentence."""
+    try:
+        yield
+    except Exception as error:  # the loss may be the user's: anything may happen in it
+        kind = '' if isinstance(error, ValueError) else f'{type(error).__name__}: '
+        reason = ' '.join(str(error).split())
+        raise BadInput(f'The config does not make a train step: {kind}{reason}') from error

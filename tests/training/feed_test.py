@@ -1,0 +1,177 @@
+"""Runs on encoded images: crops made on the host, damaged files, classes without decoding."""
+
+import io
+import warnings
+
+import jax
+import numpy as np
+import pytest
+from ml_collections import ConfigDict
+from PIL import Image
+
+from contrastive_jax.data import batches
+from contrastive_jax.data.sources import arrays, encoded
+from contrastive_jax.errors import BadInput
+from contrastive_jax.randomness import Role, key_for
+from contrastive_jax.training import metrics_log, step
+from contrastive_jax.training.build import build
+from contrastive_jax.training.checkpoints import Checkpoints
+from contrastive_jax.training.evaluate import Evaluator
+from contrastive_jax.training.loop import train
+from contrastive_jax.training.state import state_shapes
+
+
+@pytest.fixture
+def photos(config, tmp_path, monkeypatch):
+    """A config of JPEGs too many for memory: 16 to train on, one of them cut short, 8 to test."""
+    monkeypatch.setenv('CONTRASTIVE_JAX_CACHE', str(tmp_path / 'cache'))
+    monkeypatch.setattr(arrays, 'SMALL_BYTES', 100)
+    generator = np.random.default_rng(0)
+    for split, count in (('train', 16), ('test', 8)):
+        for i in range(count):
+            path = tmp_path / 'photos' / split / 'ab'[i % 2] / f'{i:02}.jpg'
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = io.BytesIO()
+            Image.fromarray(generator.integers(0, 256, (40, 60, 3), np.uint8)).save(file, 'JPEG')
+            data = file.getvalue()
+            path.write_bytes(data[: len(data) // 2] if (split, i) == ('train', 4) else data)
+    config.num_steps, config.batch_size, config.checkpoint_every = 2, 8, 1
+    config.data = ConfigDict(
+        dict(source='folder:photos,size=24', data_dir=str(tmp_path), probing='randbit', num_bits=2)
+    )
+    config.views = ConfigDict(dict(name='crop_and_flip', law='host', area_range=(0.3, 1.0)))
+    config.evaluation = ConfigDict(dict(name='knn', k=1))
+    return config
+
+
+def final_state(path, config):
+    checkpoints = Checkpoints(path)
+    state = checkpoints.restore(state_shapes(build(config)))
+    checkpoints.close()
+    return state
+
+
+@pytest.mark.filterwarnings('ignore:photos')
+def test_a_run_on_crops_of_the_host_trains_and_continues_to_the_same_parameters(
+    tmp_path, photos, monkeypatch
+):
+    final = train(photos, tmp_path / 'whole')
+    losses = [row['loss'] for row in metrics_log.read(tmp_path / 'whole') if 'loss' in row]
+    assert len(losses) == 2
+    assert np.isfinite(losses).all()
+    assert 0 <= final['test_accuracy'] <= 1
+
+    iterate = batches.iterate
+
+    def interrupted(order, start):
+        yield next(iterate(order, start))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(batches, 'iterate', interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(photos, tmp_path / 'parts')
+    monkeypatch.setattr(batches, 'iterate', iterate)
+    train(photos, tmp_path / 'parts')
+    states = [final_state(tmp_path / name, photos) for name in ('whole', 'parts')]
+    assert int(states[1].step) == 2
+    jax.tree.map(np.testing.assert_array_equal, *states)
+
+
+def test_the_damaged_image_is_reported_once_and_embedded_never(photos):
+    experiment = build(photos)
+    source = experiment.train.source
+    variables = experiment.init_state(experiment.seed_key).variables
+    evaluator = Evaluator(experiment)
+    with pytest.warns(UserWarning, match='damaged and skipped'):
+        found = evaluator.embed(variables, 'train')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        for k in range(4):  # two epochs
+            experiment.train_orders()[''][k]
+    (name,) = source.damaged.seen
+    damaged = [at for at in range(len(source)) if source.read(at)[0] == name]
+    np.testing.assert_array_equal(found['ids'], np.delete(np.arange(16), damaged))
+    np.testing.assert_array_equal(found['labels'], source.labels[found['ids']])
+
+
+@pytest.mark.filterwarnings('ignore:photos')
+def test_the_two_crops_of_a_pair_share_their_bits(photos):
+    photos.views.flip_probability = 0.0
+    experiment = build(photos)
+    batch = experiment.train_orders()[''][0]
+    sides = step.compose_pairs(experiment.train, batch, {}, experiment.seed_key, 0)
+    np.testing.assert_array_equal(sides[0]['code'], sides[1]['code'])
+    assert len(set(np.asarray(sides[0]['code']).tolist())) > 1
+    for side, prefix in zip(sides, ('', 'partner_'), strict=True):
+        pixels = np.rint(255 * np.asarray(side['image']))
+        np.testing.assert_array_equal(pixels, batch[f'{prefix}image'])
+
+
+@pytest.mark.filterwarnings('ignore:photos')
+def test_ranges_are_those_of_the_config_or_the_view(photos):
+    photos.views.area_range = (1.0, 1.0)
+    photos.views.aspect_range = (1.5, 1.5)  # with these, a crop is the whole image
+    batch = build(photos).train_orders()[''][0]
+    np.testing.assert_array_equal(batch['image'], batch['partner_image'])
+    del photos.views.area_range
+    batch = build(photos).train_orders()[''][0]
+    assert (batch['image'] != batch['partner_image']).any((1, 2, 3)).all()
+
+
+def never(*arguments):
+    raise AssertionError('an image was decoded')
+
+
+@pytest.mark.parametrize('pairing', [('label',), ('code', 'label')])
+def test_classes_of_labels_and_codes_are_known_without_decoding(photos, monkeypatch, pairing):
+    monkeypatch.setattr(encoded, 'decode', never)
+    photos.data.pairing = pairing
+    experiment = build(photos)
+    classes = Evaluator(experiment).classes()
+    rows = dict(image=np.zeros((16, 24, 24, 3), np.uint8), id=np.arange(16, dtype=np.int32))
+    rows['label'] = experiment.train.source.labels
+    composed = step.compose(
+        experiment.train, rows, {}, key_for(experiment.seed_key, Role.TRAIN_EXAMPLES)
+    )
+    keys = np.stack([np.asarray(composed[name]) for name in pairing], axis=1)
+    alike = (keys[:, None] == keys).all(-1)
+    np.testing.assert_array_equal(classes[:, None] == classes, alike)
+
+
+@pytest.mark.filterwarnings('ignore:photos')
+def test_classes_made_of_pixels_leave_the_damaged_image_alone(photos):
+    photos.views = ConfigDict(dict(name='crop_only'))
+    photos.data.code, photos.data.pairing = 'hashed', ('code',)
+    experiment = build(photos)
+    evaluator = Evaluator(experiment)
+    classes = evaluator.classes()
+    found = evaluator.embed(experiment.init_state(experiment.seed_key).variables, 'train')
+    codes = np.full(16, -1)
+    codes[found['ids']] = found['factor_code']
+    assert (codes == -1).sum() == 1
+    np.testing.assert_array_equal(classes[:, None] == classes, codes[:, None] == codes)
+
+
+@pytest.mark.filterwarnings('ignore:photos')
+def test_a_pair_of_one_class_is_one_crop_of_each(tmp_path, photos):
+    photos.data.pairing = ('label',)
+    photos.num_steps = 1
+    assert 'test_accuracy' in train(photos, tmp_path / 'run')
+
+
+def test_crops_on_the_host_need_encoded_images(config):
+    config.views = ConfigDict(dict(name='simclr_imagenet', law='host'))
+    with pytest.raises(BadInput, match=r"views.law is 'host'.*digits/train.*tfds:imagenet2012"):
+        build(config)
+
+
+def test_crops_on_the_host_need_factors_that_they_share(photos):
+    photos.data.code = 'hashed'
+    with pytest.raises(BadInput, match='makes channels and code of the pixels'):
+        build(photos)
+
+
+def test_crops_on_the_host_have_the_size_of_the_source(photos):
+    photos.views.size = 16
+    with pytest.raises(BadInput, match="law is 'host' with size 16"):
+        build(photos)
