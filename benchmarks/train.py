@@ -10,15 +10,13 @@ torchvision and lightly; without them ours is timed alone.
 
 import importlib.util
 
-import jax
-
 from benchmarks.timing import interleaved
+from benchmarks.train_side import trainer
 from configs.chen2021 import randbit_digits
 from contrastive_jax import sharding
-from contrastive_jax.data import batches, sources
+from contrastive_jax.data import sources
 from contrastive_jax.models import convolution
 from contrastive_jax.training.build import build
-from contrastive_jax.training.shapes import batch_shapes
 from experiments import cli
 
 STEPS = 20  # in one timed call
@@ -31,29 +29,8 @@ def ours(form=None):
     chosen = convolution.by_patches, convolution.by_convolution
     if form is not None:
         convolution.by_patches = convolution.by_convolution = form
-    experiment = build(randbit_digits.get_config(), sharding.data_mesh(1))
-    whole = sharding.replicated(experiment.mesh)
-    rows = sharding.batch_sharding(experiment.mesh)
-    jitted = jax.jit(
-        experiment.train_step,
-        in_shardings=(whole, rows, whole, whole),
-        out_shardings=(whole, whole),
-        donate_argnums=0,
-    )
-    with jax.set_mesh(experiment.mesh):
-        at = {'state': jax.jit(experiment.init_state)(experiment.seed_key)}
-        shapes = batch_shapes(experiment.train, BATCH)
-        compiled = jitted.lower(at['state'], shapes, {}, experiment.seed_key).compile()
+    train = trainer(build(randbit_digits.get_config(), sharding.data_mesh(1)), STEPS, BATCH)
     convolution.by_patches, convolution.by_convolution = chosen
-    order = batches.train_batches(experiment.train.source, seed=0, batch_size=BATCH)
-    feed = batches.iterate({'': order}, 0)
-
-    def train():
-        for _ in range(STEPS):
-            batch = sharding.to_devices(next(feed), experiment.mesh)
-            at['state'], metrics = compiled(at['state'], batch, {}, experiment.seed_key)
-        jax.block_until_ready((at['state'], metrics))
-
     return train
 
 

@@ -1,0 +1,73 @@
+"""Parts of a training run as functions without arguments, to be timed."""
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from contrastive_jax import sharding
+from contrastive_jax.data import batches
+from contrastive_jax.training import step
+from contrastive_jax.training.state import TrainState
+
+
+class Spectator:
+    """A network that returns the images it is given as its batch statistics."""
+
+    def apply(self, variables, images, train, mutable):
+        """Images [2 n, h, w, c] to what a Linen module returns; z [2 n, 1] counts for nothing."""
+        del train, mutable
+        z = jnp.broadcast_to(variables['params'], (len(images), 1))
+        return (None, z), {'batch_stats': images}
+
+
+def view_maker(dataset, view, examples, calls=1):
+    """A function that composes `examples` examples and makes their two views, `calls` times.
+
+    It is the train step with next to no network, so that nothing is done in another way than there.
+    """
+    train_step = step.make_train_step(
+        dataset=dataset,
+        view=view,
+        model=Spectator(),
+        loss=lambda z1, z2, key: (jnp.sum(z1 + z2), {}),
+        optimizer=optax.identity(),
+    )
+    batch = jax.tree.map(jnp.asarray, dataset.source.take(list(range(examples))))
+    tables = jax.tree.map(jnp.asarray, dict(dataset.tables))
+    start = TrainState(jnp.int32(0), jnp.float32(1), (), optax.EmptyState())
+    given = start, batch, tables, jax.random.key(0)
+    compiled = jax.jit(train_step).lower(*given).compile()
+
+    def make():
+        for _ in range(calls):
+            made = compiled(*given)
+        jax.block_until_ready(made)
+
+    return make
+
+
+def trainer(experiment, steps, batch_size):
+    """A function that trains `steps` steps of an `Experiment`, data loading included."""
+    mesh, seed_key, dataset = experiment.mesh, experiment.seed_key, experiment.train
+    whole = sharding.replicated(mesh)
+    tables = jax.device_put(dict(dataset.tables), whole)
+    order = batches.train_batches(dataset.source, seed=0, batch_size=batch_size)
+    feed = batches.iterate({'': order}, 0)
+    jitted = jax.jit(
+        experiment.train_step,
+        in_shardings=(whole, sharding.batch_sharding(mesh), whole, whole),
+        out_shardings=(whole, whole),
+        donate_argnums=0,
+    )
+    with jax.set_mesh(mesh):
+        at = {'state': jax.jit(experiment.init_state, out_shardings=whole)(seed_key)}
+        first = sharding.to_devices(next(feed), mesh)
+        compiled = jitted.lower(at['state'], first, tables, seed_key).compile()
+
+    def train():
+        for _ in range(steps):
+            batch = sharding.to_devices(next(feed), mesh)
+            at['state'], metrics = compiled(at['state'], batch, tables, seed_key)
+        jax.block_until_ready((at['state'], metrics))
+
+    return train
