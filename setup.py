@@ -40,8 +40,10 @@ setup(
             'pytest>=8,<10',
             'pytest-xdist>=3.5,<4',
             'ruff>=0.17,<0.18',
+            'safetensors>=0.4,<0.9',
             'scikit-image>=0.25,<0.27',
         ],
+        'weights': ['safetensors>=0.4,<0.9'],  # to exchange encoders with torchvision and timm
         'prepare': ['tensorflow>=2.18,<3'],  # only to prepare a TFDS data set, never to read one
         'tpu': ['jax[tpu]>=0.10,<0.12', 'gcsfs>=2025.1,<2028'],
     },

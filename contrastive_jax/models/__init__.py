@@ -2,5 +2,6 @@
 
 from contrastive_jax.models.convnet import convnet
 from contrastive_jax.models.mlp import mlp
+from contrastive_jax.models.resnet import resnet
 
-__all__ = ['convnet', 'mlp']
+__all__ = ['convnet', 'mlp', 'resnet']
