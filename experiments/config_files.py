@@ -15,6 +15,7 @@ REPLACEABLE = {
     'model': 'mlp,widths=(64,64),head_widths=(2,)',
     'loss': 'my_module:my_loss,margin=0.2',
     'views': 'crop_and_flip,method=cubic',
+    'optimizer': 'lars,learning_rate=0.2,scaling=square_root,weight_decay=1e-4',
     'evaluation': 'knn,k=20',
 }
 

@@ -4,7 +4,8 @@ python -m experiments.train --config=configs/chen2021/randbit_digits.py --workdi
 python -m experiments.train --config=... --config.data.num_bits=8 --config.seed=1 --workdir=...
 python -m experiments.train --config=... --loss='my_module:my_loss,margin=0.2' --workdir=...
 
-The same command continues an interrupted run; a finished one says so and does nothing.
+The same command continues an interrupted run; a finished one says so and does nothing. With
+--allow_change=num_steps the run in the workdir goes on with another length.
 """
 
 from absl import flags
@@ -12,6 +13,9 @@ from absl import flags
 from experiments import cli, config_files
 
 config_files.define()
+ALLOW_CHANGE = flags.DEFINE_list(
+    'allow_change', [], 'Fields such as num_steps that may differ from the run in the workdir.'
+)
 
 
 def main():
@@ -19,7 +23,8 @@ def main():
     from contrastive_jax.training.loop import train  # not above: --help must answer at once
 
     config, overrides = config_files.config_and_overrides()
-    train(config, flags.FLAGS.workdir, overrides)
+    allowed = [field.removeprefix('config.') for field in ALLOW_CHANGE.value]
+    train(config, flags.FLAGS.workdir, overrides, allowed=allowed)
 
 
 if __name__ == '__main__':

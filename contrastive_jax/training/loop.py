@@ -21,7 +21,7 @@ from contrastive_jax.training.state import state_shapes
 from contrastive_jax.training.step import METRICS
 
 
-def train(config, workdir, overrides=None, quiet=False):
+def train(config, workdir, overrides=None, quiet=False, allowed=()):
     """Trains a config in a workdir, from where the workdir stands, and evaluates.
 
     The same call continues an interrupted run to bit-identical parameters; a finished run is
@@ -32,6 +32,8 @@ def train(config, workdir, overrides=None, quiet=False):
       workdir: a directory for config.json, metrics.jsonl, checkpoints and TensorBoard events.
       overrides: dict of dotted field to value, recorded beside the config.
       quiet: leaves out the sentences and shows the progress bar alone.
+      allowed: dotted fields of the config that may differ from those of an interrupted or finished
+        run, which then goes on with the new ones.
 
     Returns:
       The final evaluation as a dict of floats, with its `step` and the `seconds` of this call.
@@ -46,7 +48,7 @@ def train(config, workdir, overrides=None, quiet=False):
     say = silent if quiet else speak
     check_fields(config)
     if workdirs.is_run(workdir):
-        workdirs.claim(workdir, config, overrides or {})
+        workdirs.claim(workdir, config, overrides or {}, allowed)
         if row := workdirs.final_row(workdir):
             say(f'{workdir}: finished before, at step {row["step"]}; nothing to do.')
             return row

@@ -16,26 +16,34 @@ LOSS = 'loss.name'
 PACKAGES = ('jax', 'jaxlib', 'flax', 'optax', 'orbax-checkpoint', 'grain', 'numpy', 'scikit-learn')
 
 
-def claim(workdir, config, overrides):
+def claim(workdir, config, overrides, allowed=()):
     """Makes the directory if need be and writes, or checks, its config.json.
 
     Args:
       workdir: a path.
       config: a ConfigDict.
       overrides: dict of dotted field to value: what differs from the config file.
+      allowed: dotted fields that may differ from what the directory holds; config.json then has
+        the new values, and the old ones in its list `changes`.
 
     Raises:
-      BadInput: the directory cannot be written, holds the run of another config (the differing
-        fields are named), or holds something that is no run.
+      BadInput: an allowed field that the config lacks; the directory cannot be written, holds the
+        run of another config (the differing fields are named), or holds something that is no run.
     """
     path = Path(workdir) / FILE
     ours = plain(config)
+    for field in allowed:
+        names.check_field(config, field)
     with named_in_errors(workdir, BadInput):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            check_same(path, ours)
-            return
         beside = path.with_suffix('.part')
+        if path.exists():
+            if changed := check_same(path, ours, allowed):
+                record = json.loads(path.read_text(encoding='utf-8'))
+                record['config'] = ours
+                record['changes'] = [*record.get('changes', []), changed]
+                write(record, beside, path)
+            return
         if set(path.parent.iterdir()) - {beside}:
             raise BadInput(
                 f'workdir {workdir} holds files but no {FILE}: it is not the directory of a run. '
@@ -47,8 +55,13 @@ def claim(workdir, config, overrides):
             'commit': commit(),
             'versions': versions(),
         }
-        beside.write_text(json.dumps(record, indent=2) + '\n', encoding='utf-8')
-        beside.replace(path)
+        write(record, beside, path)
+
+
+def write(record, beside, path):
+    """Writes a record as JSON, whole or not at all."""
+    beside.write_text(json.dumps(record, indent=2) + '\n', encoding='utf-8')
+    beside.replace(path)
 
 
 @contextlib.contextmanager
@@ -66,21 +79,30 @@ def is_run(workdir):
         return (Path(workdir) / FILE).exists()
 
 
-def check_same(path, ours):
-    """Raises BadInput, naming the differing fields, unless the file holds the same config."""
+def check_same(path, ours, allowed=()):
+    """What the file's config has in place of our values of the `allowed` fields, as a dict.
+
+    Raises:
+      BadInput: another field differs; the message names those that do.
+    """
     theirs = read_config(path.parent)
     before, now = flat(theirs), flat(ours)
     differing = [
-        f'config.{name}: {before.get(name, "absent")!r} there, {now.get(name, "absent")!r} here'
+        name
         for name in sorted({*before, *now})
         if before.get(name, 'absent') != now.get(name, 'absent')
         and not (name == LOSS and same_function(before.get(name), now.get(name)))
     ]
-    if differing:
-        raise BadInput(
-            f'workdir {path.parent} holds the run of another config ({"; ".join(differing)}). '
-            'Choose another workdir, or delete that one.'
+    if refused := [name for name in differing if name not in allowed]:
+        shown = '; '.join(
+            f'config.{name}: {before.get(name, "absent")!r} there, {now.get(name, "absent")!r} here'
+            for name in refused
         )
+        raise BadInput(
+            f'workdir {path.parent} holds the run of another config ({shown}). Choose another '
+            f'workdir, delete that one, or go on with --allow_change={",".join(refused)}.'
+        )
+    return {name: before.get(name, 'absent') for name in differing}
 
 
 def same_function(there, here):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from contrastive_jax import sharding
-from contrastive_jax.errors import Preempted, RunFailed
+from contrastive_jax.errors import BadInput, Preempted, RunFailed
 from contrastive_jax.evaluation import embed
 from contrastive_jax.randomness import Role, key_for
 from contrastive_jax.training import evaluate, metrics_log, workdir
@@ -209,3 +209,13 @@ def test_a_damaged_newest_checkpoint_costs_the_steps_since_the_one_before(tmp_pa
     assert 'continues from step 4' in said
     assert timeless(tmp_path / 'broken') == timeless(tmp_path / 'whole')
     assert (tmp_path / 'broken' / 'damaged' / '6').is_dir()
+
+
+def test_a_finished_run_goes_on_when_its_length_may_change(tmp_path, config):
+    train(config, tmp_path)
+    config.num_steps = 8
+    with pytest.raises(BadInput, match='config.num_steps: 6 there, 8 here'):
+        train(config, tmp_path)
+    assert train(config, tmp_path, allowed=['num_steps'])['step'] == 8
+    assert train(config, tmp_path)['step'] == 8  # it is finished at the new length
+    assert [row['step'] for row in metrics_log.read(tmp_path) if 'loss' in row] == [*range(1, 9)]

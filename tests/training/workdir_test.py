@@ -129,3 +129,18 @@ def test_a_function_that_cannot_be_found_again_is_refused_and_nothing_written(tm
     with pytest.raises(BadInput, match='config.loss.name is .*another process cannot import'):
         workdir.claim(tmp_path / 'run', config, {})
     assert not (tmp_path / 'run').exists()
+
+
+def test_allowed_fields_may_change_and_the_old_values_stay_on_record(tmp_path, config):
+    workdir.claim(tmp_path / 'run', config, {})
+    config.num_steps, config.loss.temperature = 7, 0.5
+    with pytest.raises(BadInput, match=r'temperature: 0\.2 there.*--allow_change=loss\.temperat'):
+        workdir.claim(tmp_path / 'run', config, {}, allowed=['num_steps'])
+    workdir.claim(tmp_path / 'run', config, {}, allowed=['num_steps', 'loss.temperature'])
+    config.num_steps = 8
+    workdir.claim(tmp_path / 'run', config, {}, allowed=['num_steps'])
+    record = json.loads((tmp_path / 'run' / 'config.json').read_text())
+    assert record['config'] == workdir.plain(config)
+    assert record['changes'] == [{'loss.temperature': 0.2, 'num_steps': 6}, {'num_steps': 7}]
+    with pytest.raises(BadInput, match="Did you mean 'num_steps'"):
+        workdir.claim(tmp_path / 'run', config, {}, allowed=['num_step'])
