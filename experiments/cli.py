@@ -4,9 +4,11 @@
 42: preempted by SIGTERM after saving; the same command goes on.
 """
 
+import logging
 import os
 import platform
 import sys
+import threading
 from pathlib import Path
 
 from absl import flags
@@ -26,6 +28,7 @@ def run(main):
       main: a function without arguments that returns an exit code or None for 0.
     """
     use_large_pages()
+    tell_once()
     sys.exit(exit_code(main, sys.argv))
 
 
@@ -90,6 +93,21 @@ def describe(error):
     # ml_collections puts the whole traceback into the message; its last line says it.
     sentence = str(error).strip().splitlines()[-1] if str(error).strip() else ''
     return sentence if isinstance(error, flags.Error) else f'{type(error).__name__}: {sentence}'
+
+
+def tell_once():
+    """Keeps threads and exit handlers from adding tracebacks to what a run tells in a sentence.
+
+    On a full disk the writers of checkpoints and events each fail in their own thread, and the run
+    fails with the same error in its own.
+    """
+
+    def quiet(hook):
+        return lambda error: None if isinstance(error.exc_value, OSError) else hook(error)
+
+    threading.excepthook = quiet(threading.excepthook)
+    sys.unraisablehook = quiet(sys.unraisablehook)
+    logging.getLogger('absl').addFilter(lambda record: 'orbax' not in record.pathname)
 
 
 def use_large_pages():

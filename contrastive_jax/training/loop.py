@@ -132,6 +132,8 @@ class Run:
             return self.evaluate(started)
         except Preempted:
             self.save_and_stop()
+        except OSError as error:
+            raise OSError(f'{error}; {self.kept()}') from error
         finally:
             self.log.close()
 
@@ -234,11 +236,12 @@ class Run:
 
     def fail(self, step, name, value):
         """Stops the run, naming the first bad step and the last good checkpoint."""
+        raise RunFailed(f'The {name} is {value} at step {step}. {self.kept()}')
+
+    def kept(self):
+        """Where the run can go on from, as a sentence."""
         kept = self.checkpoints.latest_step
-        raise RunFailed(
-            f'The {name} is {value} at step {step}. '
-            + ('No checkpoint was made before.' if kept is None else f'Step {kept} is kept.')
-        )
+        return 'No checkpoint was made before.' if kept is None else f'Step {kept} is kept.'
 
     def evaluate(self, run_started=None):
         """Embeds both splits, measures, logs one row and returns it.

@@ -1,7 +1,9 @@
 """Real processes that are killed, or asked to end, at any moment of a run."""
 
+import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -75,6 +77,45 @@ def test_a_run_interrupted_at_random_moments_ends_bit_identical(tmp_path):
         assert code == (42 if kind == signal.SIGTERM else -signal.SIGKILL)
         found.append(kind)
     assert len(found) >= MOMENTS // 2, 'the run ended too early to be interrupted often'
+    assert start(broken).wait() == 0
+    assert rows_of(broken) == rows_of(whole)
+    jax.tree.map(np.testing.assert_array_equal, arrays_of(whole), arrays_of(broken))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 MiB."""
+    disk = tmp_path / 'disk'
+    disk.mkdir()
+    mount = ['mount', '-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', disk]
+    if shutil.which('mount') is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip('file systems cannot be mounted here')
+    yield disk
+    subprocess.run(['umount', disk], check=True)
+
+
+@pytest.mark.slow
+def test_a_run_on_a_full_disk_fails_naming_what_is_kept_and_goes_on_when_there_is_room(
+    tmp_path, small_disk
+):
+    whole, broken, said = tmp_path / 'whole', small_disk / 'run', tmp_path / 'said.txt'
+    assert start(whole).wait() == 0
+    with said.open('w') as output:
+        process = start(broken, output)
+        deadline = time.monotonic() + 120
+        while len(metrics_log.read(broken)) < 20 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        filler = small_disk / 'filler'
+        with filler.open('wb', buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        assert process.wait(timeout=60) == 1
+    text = said.read_text()
+    assert 'Traceback' not in text, text
+    assert 'failed: ' in text
+    assert 'No space left' in text or 'RESOURCE_EXHAUSTED' in text
+    assert 'is kept' in text
+    filler.unlink()
     assert start(broken).wait() == 0
     assert rows_of(broken) == rows_of(whole)
     jax.tree.map(np.testing.assert_array_equal, arrays_of(whole), arrays_of(broken))
