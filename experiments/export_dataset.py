@@ -95,7 +95,7 @@ def write(datasets, count, seed, directory, name, made_of):
     for split, dataset in datasets.items():
         file_name = f'{name}-{split}.array_record-00000-of-00001'
         writer = ArrayRecordWriter(str(directory / file_name), 'group_size:1')
-        num_bytes = 0
+        written = num_bytes = 0
         for example in composed_examples(dataset, split, count, seed):
             features = features or features_of(dataset, example)
             if not is_vector(example['image']):
@@ -103,12 +103,13 @@ def write(datasets, count, seed, directory, name, made_of):
             record = features.serialize_example(features.encode_example(example))
             num_bytes += len(record)
             writer.write(record)
+            written += 1
         writer.close()
         stored_splits.append(
             {
                 'name': split,
                 'filepathTemplate': '{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}',
-                'shardLengths': [str(count)],
+                'shardLengths': [str(written)],
                 'numBytes': str(num_bytes),
             }
         )
@@ -149,7 +150,8 @@ def composed_examples(dataset, split, count, seed):
         columns = jax.device_get(composed(batch, dataset.tables)) | {'id': batch['id']}
         if not is_vector(columns['image'][0]):
             columns['image'] = np.uint8(np.rint(np.clip(columns['image'], 0, 1) * np.float32(255)))
-        for row in range(len(batch['id'])):
+        # A damaged image is left out, not written as the one that a source puts in its place.
+        for row in np.flatnonzero(batch['id'] == ids[start : start + BATCH]):
             yield {name: column[row] for name, column in columns.items()}
 
 

@@ -50,7 +50,7 @@ class MetricsLog:
         return row
 
     def close(self):
-        """Closes both files. Every row was flushed when it was written: nothing can be lost here."""
+        """Closes both files. Every row was flushed when it was written: nothing is lost here."""
         for file in (self._file, self._events):
             with contextlib.suppress(OSError):
                 file.close()

@@ -1,5 +1,6 @@
 """The exported form is what TFDS reads, holds what was composed, and overwrites nothing."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
+from PIL import Image
 
 from contrastive_jax.data import probing, sources
 from contrastive_jax.errors import BadInput
@@ -68,6 +70,21 @@ def test_latents_and_whole_sets_are_written(tmp_path, monkeypatch):
     assert latents.shape == (5, 3)
     assert len(np.unique(latents)) == 15
     np.testing.assert_array_equal(reader[4]['image'], source.images[4])
+
+
+@pytest.mark.filterwarnings('ignore:encoded')
+def test_a_damaged_image_is_left_out_and_none_is_written_twice(tmp_path, monkeypatch):
+    file = io.BytesIO()
+    Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(file, 'JPEG')
+    data = file.getvalue()
+    source = sources.EncodedSource(
+        lambda at: (str(at), data[:100] if at == 2 else data), np.arange(6) % 2, 2, (8, 8, 3)
+    )
+    dataset = probing.plain(source)
+    monkeypatch.setattr('contrastive_jax.training.build.bind_probing', lambda _: lambda _: dataset)
+    export(tmp_path / 'whole' / '1.0.0', probing='plain', splits=['train'], count=6)
+    reader = tfds.builder_from_directory(tmp_path / 'whole' / '1.0.0').as_data_source('train')
+    assert [reader[i]['id'] for i in range(len(reader))] == [0, 1, 3, 4, 5]
 
 
 def test_vectors_are_written_as_they_are(tmp_path):
