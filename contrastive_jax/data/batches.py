@@ -18,7 +18,7 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
       batch_size: of all hosts together.
       classes: None, or an integer for each example [n]: then each row gets a partner of its class,
         another one drawn uniformly at each visit, as `partner_image` and so on. The only example
-        of a class is its own partner; see `paired` for damaged images.
+        of a class is its own partner; see `paired_by_class` for damaged images.
       host: the index of this host.
       num_hosts: the number of hosts.
 
@@ -36,13 +36,19 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
 
     def rows(ids, generator):
         drawn = partners(ids, generator)  # of the whole batch, whatever this host's share
-        return paired(source.take(ids[mine]), source.take(drawn[mine]), classes)
+        own = source.take(ids[mine])
+        return paired_by_class(own, source.take(drawn[mine]), classes, lambda: own)
 
     return order.random_map(rows)
 
 
-def paired(rows, partners, classes=None):
-    """One batch of rows and their partners, whose fields are named `partner_<field>`.
+def paired(rows, partners):
+    """One batch of rows and their partners, whose fields are named `partner_<field>`."""
+    return rows | {f'partner_{name}': values for name, values in partners.items()}
+
+
+def paired_by_class(rows, partners, classes, own):
+    """`paired`, but for rows whose partner turned out to be of another class.
 
     A source may have put another example in the place of a damaged one. Where the two of a pair
     are therefore not of one class, the row is its own partner.
@@ -50,19 +56,20 @@ def paired(rows, partners, classes=None):
     Args:
       rows: a dict of stacked arrays [b, ...], with `id`.
       partners: the same of the partners.
-      classes: integers [n], the class of each example; None if a pair is one example.
+      classes: integers [n], the class of each example.
+      own: () -> the same of what partners such a row; called if there is one.
 
     Returns:
       A dict of arrays [b, ...].
     """
-    if classes is not None:
-        strangers = classes[rows['id']] != classes[partners['id']]
-        if strangers.any():
-            partners = {
-                name: np.where(strangers.reshape(-1, *[1] * (values.ndim - 1)), rows[name], values)
-                for name, values in partners.items()
-            }
-    return rows | {f'partner_{name}': values for name, values in partners.items()}
+    strangers = classes[rows['id']] != classes[partners['id']]
+    if strangers.any():
+        instead = own()
+        partners = {
+            name: np.where(strangers.reshape(-1, *[1] * (values.ndim - 1)), instead[name], values)
+            for name, values in partners.items()
+        }
+    return paired(rows, partners)
 
 
 def order_of(source, seed, batch_size, host, num_hosts):

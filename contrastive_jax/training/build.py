@@ -42,7 +42,7 @@ class Experiment(NamedTuple):
         example.
       train_orders: (classes) -> the batches of the run, as `data.batches.iterate` joins them; see
         `feed.bind_orders`.
-      with_partners: whether they hold the second side of each pair as rows of their own.
+      crops_on_host: whether they hold the second crop of each image as rows of their own.
       seed_key: the key of the config's seed.
       image_shape: (h, w, c) of what the model sees.
     """
@@ -59,7 +59,7 @@ class Experiment(NamedTuple):
     factor: str
     pairing: tuple[str, ...]
     train_orders: Any
-    with_partners: bool
+    crops_on_host: bool
     seed_key: Any
     image_shape: Any
 
@@ -132,7 +132,10 @@ def build(config, mesh=None):
     make_dataset = bind_probing(config.data)
     train, test = (make_dataset(split) for split in sources.SPLITS)
     factor = check_factor(train, config.evaluation.get('factor', 'label'), 'evaluation.factor')
-    pairing = tuple(config.data.get('pairing', ()))
+    pairing = config.data.get('pairing', ())
+    if not isinstance(pairing, str | tuple | list):
+        raise BadInput(f"config.data.pairing is {pairing!r}, not factors such as ('label',).")
+    pairing = (pairing,) if isinstance(pairing, str) else tuple(pairing)
     for name in pairing:
         check_factor(train, name, 'data.pairing')
     batches.check_batch(train.source, config.batch_size)
@@ -163,7 +166,7 @@ def build(config, mesh=None):
         factor=factor,
         pairing=pairing,
         train_orders=train_orders,
-        with_partners=bool(pairing) or crops_on_host,
+        crops_on_host=crops_on_host,
         seed_key=jax.random.key(config.seed),
         image_shape=image_shape,
     )
@@ -246,15 +249,22 @@ def bind_probing(section):
     names.bind(function, options, 'data', supplied=('split',))
     takes_split = 'split' in inspect.signature(function).parameters
 
-    def make(split, source=section.source):
+    def make(split, source=section.source, field='data.source'):
         opened = {
-            name: sources.open_source(options[name], split, section.data_dir)
+            name: sources.open_source(options[name], split, section.data_dir, f'data.{name}')
             for name in SOURCE_OPTIONS
             if options.get(name)
         }
-        source = sources.open_source(source, split, section.data_dir)
+        source = sources.open_source(source, split, section.data_dir, field)
         given = {'split': split} if takes_split else {}
-        return function(source, **{**options, **opened, **given})
+        try:
+            return function(source, **{**options, **opened, **given})
+        except TypeError as error:  # a number where a name should be, or the other way round
+            shown = ', '.join(f'{name}={value!r}' for name, value in options.items())
+            raise BadInput(
+                f'config.data has an option of a wrong type for {section.probing!r} among '
+                f'{shown}: {error}.'
+            ) from error
 
     return make
 
@@ -285,7 +295,7 @@ def open_negatives(config, train):
             f'config.data.negatives is {source!r}, but the loss {config.loss.name!r} takes no '
             f'negatives from elsewhere; one that does: {", ".join(taking)}.'
         )
-    negatives = bind_probing(config.data)('train', source)
+    negatives = bind_probing(config.data)('train', source, 'data.negatives')
     if negatives.source.image_shape != train.source.image_shape:
         raise BadInput(
             f'config.data.negatives is {source!r}, with images of shape '

@@ -8,27 +8,25 @@ from contrastive_jax.data.probing.dataset import evaluation_draws
 from contrastive_jax.errors import BadInput
 
 
-def batch_shapes(dataset, batch_size, with_partners=False, negatives=None):
-    """The shapes and types of a batch of a dataset's source, with what may come beside."""
+def batch_shapes(dataset, batch_size, with_partners=False):
+    """The shapes and types of a batch of a dataset's source, with those of partners if asked."""
     shapes = {
         'image': jax.ShapeDtypeStruct((batch_size, *dataset.source.image_shape), 'uint8'),
         'label': jax.ShapeDtypeStruct((batch_size,), 'int32'),
         'id': jax.ShapeDtypeStruct((batch_size,), 'int32'),
     }
     partners = {f'partner_{name}': shape for name, shape in shapes.items()}
-    others = batch_shapes(negatives, batch_size) if negatives else {}
-    others = {f'negative_{name}': shape for name, shape in others.items()}
-    return shapes | (partners if with_partners else {}) | others
+    return shapes | partners if with_partners else shapes
 
 
 def train_batch_shapes(experiment, batch_size):
     """The shapes and types of a batch that an experiment trains on."""
-    return batch_shapes(
-        experiment.train,
-        batch_size,
-        with_partners=experiment.with_partners,
-        negatives=experiment.negatives,
-    )
+    on_host = experiment.crops_on_host
+    own = batch_shapes(experiment.train, batch_size, bool(experiment.pairing) or on_host)
+    if not experiment.negatives:
+        return own
+    others = batch_shapes(experiment.negatives, batch_size, on_host)
+    return own | {f'negative_{name}': shape for name, shape in others.items()}
 
 
 def seen_shape(dataset, view):
@@ -38,8 +36,8 @@ def seen_shape(dataset, view):
         for name, value in batch_shapes(dataset, 1).items()
     }
     draws = jax.eval_shape(evaluation_draws, jax.random.key(0))
-    composed = jax.eval_shape(dataset.compose, draws, example, dataset.tables)
     with early_sentences():
+        composed = jax.eval_shape(dataset.compose, draws, example, dataset.tables)
         height, width, channels = jax.eval_shape(view, composed['image']).shape
     return height, width, channels + composed['channels'].shape[0]
 

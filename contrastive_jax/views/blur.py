@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from contrastive_jax.views.operations import Operation, check_probability
+from contrastive_jax.views.operations import Operation, check_probability, check_range
 
 
 def random_blur(*, sigma_range=(0.1, 2.0), probability=0.5):
@@ -27,8 +27,7 @@ def random_blur(*, sigma_range=(0.1, 2.0), probability=0.5):
     Source: Chen et al. 2020 (SimCLR), appendix A; its code shares one sigma among the images of a
     replica, which a view of one image cannot.
     """
-    if len(sigma_range) != 2 or not 0 < sigma_range[0] <= sigma_range[1]:
-        raise ValueError(f'sigma_range is {sigma_range}, not two rising positive numbers.')
+    check_range('sigma_range', sigma_range)
     check_probability('blur_probability', probability)
 
     def sample(key, shape):

@@ -4,7 +4,13 @@ import jax
 import jax.numpy as jnp
 
 from contrastive_jax.views.boxes import LEAST_COVERED, tensorflow_box, torchvision_box
-from contrastive_jax.views.operations import Operation, check_probability, deterministic
+from contrastive_jax.views.operations import (
+    Operation,
+    check_number,
+    check_probability,
+    check_range,
+    deterministic,
+)
 from contrastive_jax.views.resize import METHODS, crop_and_resize
 
 LAWS = {'tensorflow': tensorflow_box, 'torchvision': torchvision_box}
@@ -30,7 +36,8 @@ def random_resized_crop(
       area_range: least and largest area as shares of the image, in (0, 1]. By TensorFlow's law,
         which is also the host's, boxes under a tenth of the image are drawn again: the least is
         max(area_range[0], 0.1).
-      aspect_range: least and largest width over height, relative to that of the result.
+      aspect_range: least and largest width over height; by TensorFlow's law, and on the host,
+        relative to that of the result, by torchvision's in pixels.
       method: 'linear' or 'cubic'. Cubic interpolation may leave [0, 1] a little: clip after the
         last operation that should see it.
       law: 'tensorflow' or 'torchvision', the law of the box: see `boxes.py`. Or 'host': the image
@@ -61,7 +68,9 @@ def random_resized_crop(
     def sample(key, shape):
         height, width, _ = shape
         new_height, new_width = result_shape(shape, size)
-        aspects = tuple(aspect * new_width / new_height for aspect in aspect_range)
+        # Torchvision's ratio is that of the box in pixels, whatever the result.
+        of_result = 1.0 if law == 'torchvision' else new_width / new_height
+        aspects = tuple(aspect * of_result for aspect in aspect_range)
         box_key, whole_key = (key, None) if probability == 1 else jax.random.split(key)
         box = LAWS[law](box_key, height, width, area_range, aspects)
         if probability < 1:
@@ -86,7 +95,7 @@ def central_crop(*, share=0.875, size=None):
     """The operation that resizes the central box of the image, bicubic.
 
     Args:
-      share: of the limiting side that the box keeps, in (0, 1].
+      share: of the limiting side that the box keeps, in [0.001, 1].
       size: side of the square result in pixels; None keeps the image's height and width.
 
     Returns:
@@ -98,8 +107,7 @@ def central_crop(*, share=0.875, size=None):
     Source: SimCLR's evaluation on images over 32 pixels (Chen et al. 2020).
     """
     check_size(size)
-    if not 0 < share <= 1:
-        raise ValueError(f'share is {share}, not a share of the side in (0, 1].')
+    check_number('share', share, 1e-3, 1)
 
     def crop(image):
         height, width, _ = image.shape
@@ -121,8 +129,8 @@ def result_shape(shape, size):
 
 def check_crop(area_range, aspect_range, method, law, size):
     """Raises ValueError unless the options of a crop make sense."""
-    if len(area_range) != 2 or not 0 < area_range[0] <= area_range[1] <= 1:
-        raise ValueError(f'area_range is {area_range}, not two rising numbers in (0, 1].')
+    check_range('area_range', area_range, most=1)
+    check_range('aspect_range', aspect_range)
     if law not in (*LAWS, HOST):
         raise ValueError(f'law is {law!r}, not one of: {", ".join(map(repr, (*LAWS, HOST)))}.')
     if law != 'torchvision' and area_range[1] < LEAST_COVERED:
@@ -130,8 +138,6 @@ def check_crop(area_range, aspect_range, method, law, size):
             f'area_range is {area_range}; boxes under {LEAST_COVERED} of the image are refused, so '
             'the largest area must be at least that.'
         )
-    if len(aspect_range) != 2 or not 0 < aspect_range[0] <= aspect_range[1]:
-        raise ValueError(f'aspect_range is {aspect_range}, not two rising positive numbers.')
     if method not in METHODS:
         raise ValueError(f'method is {method!r}, not one of: {", ".join(map(repr, METHODS))}.')
     check_size(size)

@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+import math
+import numbers
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -113,10 +115,26 @@ def run(key, image, operations):
     return image, parameters
 
 
+def check_number(name, value, least, most):
+    """Raises ValueError unless `value` is a number in [least, most]; a bool is none."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not number or not least <= value <= most:
+        raise ValueError(f'{name} is {value!r}, not a number in [{least}, {most}].')
+
+
+def check_range(name, pair, most=math.inf):
+    """Raises ValueError unless `pair` is two rising numbers, positive, finite, at most `most`."""
+    two = isinstance(pair, tuple | list) and len(pair) == 2
+    two = two and all(isinstance(end, numbers.Real) for end in pair)
+    if two and 0 < pair[0] <= pair[1] <= most and math.isfinite(pair[1]):
+        return
+    bound = 'positive numbers' if most == math.inf else f'numbers in (0, {most}]'
+    raise ValueError(f'{name} is {pair!r}, not two rising {bound}.')
+
+
 def check_probability(name, probability):
-    """Raises ValueError unless `probability` is in [0, 1]."""
-    if not 0 <= probability <= 1:
-        raise ValueError(f'{name} is {probability}, not a probability in [0, 1].')
+    """Raises ValueError unless `probability` is a number in [0, 1]."""
+    check_number(name, probability, 0, 1)
 
 
 def integer_below(draws, bound):

@@ -5,16 +5,35 @@ from contrastive_jax.views.crops import central_crop, random_resized_crop
 from contrastive_jax.views.flips import random_flip
 from contrastive_jax.views.jittering import random_grey, random_jitter
 from contrastive_jax.views.lab import split_lab
-from contrastive_jax.views.operations import CLIP, deterministic, view
+from contrastive_jax.views.operations import CLIP, check_number, deterministic, view
 from contrastive_jax.views.scrambling import random_scramble
 
 # The strengths of SimCLR's jitter at s = 1.
 SIMCLR_JITTER = dict(brightness=0.8, contrast=0.8, saturation=0.8, hue=0.2)
 
 
-def blur(probability):
-    """Blur as a list: empty at probability 0, so that no kernel is computed in vain."""
-    return [random_blur(probability=probability)] if probability else []
+def crop_of(options):
+    """The random crop of a view's options."""
+    names = ('area_range', 'aspect_range', 'method', 'law', 'size')
+    own = {name: options[name] for name in names}
+    return random_resized_crop(**own, probability=options['crop_probability'])
+
+
+def jitter_of(options):
+    """The colour jitter of a view's options."""
+    names = ('brightness', 'contrast', 'saturation', 'hue')
+    own = {name: options[name] for name in names}
+    additive = options.get('additive_brightness', False)
+    return random_jitter(
+        **own, additive_brightness=additive, probability=options['jitter_probability']
+    )
+
+
+def blur_of(options):
+    """The blur as a list: empty at probability 0, so that no kernel is computed in vain."""
+    probability = options['blur_probability']
+    own = {'sigma_range': options['sigma_range'], 'probability': probability}
+    return [random_blur(**own)] if probability != 0 else []
 
 
 @view
@@ -31,13 +50,13 @@ def crop_only(
     method='cubic',
     law='tensorflow',
     size=None,
+    crop_probability=1.0,
 ):
     """A random crop, resized to the image's shape or to `size`, clipped to [0, 1].
 
     The options are those of `crops.random_resized_crop`; the defaults are SimCLR's.
     """
-    crop = dict(area_range=area_range, aspect_range=aspect_range, method=method, law=law, size=size)
-    return [random_resized_crop(**crop), CLIP]
+    return [crop_of(locals()), CLIP]
 
 
 @view
@@ -48,11 +67,11 @@ def crop_and_flip(
     method='cubic',
     law='tensorflow',
     size=None,
+    crop_probability=1.0,
     flip_probability=0.5,
 ):
     """`crop_only`, then mirrored with probability 1/2: SimCLR's view for training a probe."""
-    crop = dict(area_range=area_range, aspect_range=aspect_range, method=method, law=law, size=size)
-    return [random_resized_crop(**crop), CLIP, random_flip(probability=flip_probability)]
+    return [crop_of(locals()), CLIP, random_flip(probability=flip_probability)]
 
 
 @view
@@ -81,12 +100,7 @@ def jitter(
 
     The options are those of `jittering.random_jitter`.
     """
-    strengths = dict(brightness=brightness, contrast=contrast, saturation=saturation, hue=hue)
-    return [
-        random_jitter(
-            **strengths, additive_brightness=additive_brightness, probability=jitter_probability
-        )
-    ]
+    return [jitter_of(locals())]
 
 
 @view
@@ -97,6 +111,7 @@ def crop_and_jitter(
     method='linear',
     law='torchvision',
     size=None,
+    crop_probability=1.0,
     brightness=0.4,
     contrast=0.4,
     saturation=0.4,
@@ -104,13 +119,7 @@ def crop_and_jitter(
     jitter_probability=1.0,
 ):
     """A random crop and colour jitter, with the defaults of `instance_discrimination`."""
-    crop = dict(area_range=area_range, aspect_range=aspect_range, method=method, law=law, size=size)
-    strengths = dict(brightness=brightness, contrast=contrast, saturation=saturation, hue=hue)
-    return [
-        random_resized_crop(**crop),
-        random_jitter(**strengths, probability=jitter_probability),
-        CLIP,
-    ]
+    return [crop_of(locals()), jitter_of(locals()), CLIP]
 
 
 @view
@@ -121,33 +130,37 @@ def instance_discrimination(
     method='linear',
     law='torchvision',
     size=None,
+    crop_probability=1.0,
     brightness=0.4,
     contrast=0.4,
     saturation=0.4,
     hue=0.4,
     jitter_probability=1.0,
     grey_probability=0.2,
+    grey_first=False,
     flip_probability=0.5,
     blur_probability=0.0,
+    sigma_range=(0.1, 2.0),
 ):
     """Crop, flip, jitter, grey, and blur by option: the view of memory-bank methods.
 
     The jitter is that of `jittering.random_jitter`: its contrast and saturation are TensorFlow's.
+    The images are not normalised by the mean and deviation of a data set, as those papers do.
 
-    Source: Wu et al. 2018 (instance discrimination), as Wang and Liu 2021 and Wu et al. 2020 use
-    it. The code of the former leaves the flip out: `flip_probability=0`.
+    Source: Wang and Liu 2021, whose code leaves the flip out (`flip_probability=0`); Wu et al.
+    2020 with `grey_first=True`, whose grey comes before the jitter.
     """
-    crop = dict(area_range=area_range, aspect_range=aspect_range, method=method, law=law, size=size)
-    strengths = dict(brightness=brightness, contrast=contrast, saturation=saturation, hue=hue)
-    operations = [
-        random_resized_crop(**crop),
+    if not isinstance(grey_first, bool):
+        raise ValueError(f'grey_first is {grey_first!r}, not True or False.')
+    colours = [jitter_of(locals()), random_grey(probability=grey_probability)]
+    return [
+        crop_of(locals()),
         # The flip commutes with colour; last, it would make the compiler do the colours twice.
         random_flip(probability=flip_probability),
-        random_jitter(**strengths, probability=jitter_probability),
-        random_grey(probability=grey_probability),
+        *(reversed(colours) if grey_first else colours),
         CLIP,
+        *blur_of(locals()),
     ]
-    return [*operations, *blur(blur_probability)]
 
 
 @view
@@ -159,37 +172,37 @@ def simclr_imagenet(
     method='cubic',
     law='tensorflow',
     size=None,
+    crop_probability=1.0,
     flip_probability=0.5,
     jitter_probability=0.8,
     grey_probability=0.2,
     blur_probability=0.5,
+    sigma_range=(0.1, 2.0),
     additive_brightness=False,
 ):
     """SimCLR's view for ImageNet: crop, flip, jitter, grey, blur.
 
     Options:
-      strength: s, in [0, 1.25]: jitter of strengths 0.8 s, 0.8 s, 0.8 s and 0.2 s.
+      strength: s, in [0, 1.25]: jitter of strengths 0.8 s, 0.8 s, 0.8 s and 0.2 s; at 0 there is
+        neither jitter nor grey.
       flip_probability, jitter_probability, grey_probability, blur_probability: of each operation.
       additive_brightness: of the jitter.
+      sigma_range: of the blur.
       The others are those of `crops.random_resized_crop`.
 
     Source: Chen et al. 2020 (SimCLR), appendix A, and its code: the jitter sees the crop before
     clipping.
     """
-    if not 0 <= strength <= 1.25:
-        raise ValueError(f'strength is {strength}, not in [0, 1.25].')
-    crop = dict(area_range=area_range, aspect_range=aspect_range, method=method, law=law, size=size)
+    check_number('strength', strength, 0, 1.25)
     strengths = {name: strength * most for name, most in SIMCLR_JITTER.items()}
-    operations = [
-        random_resized_crop(**crop),
+    colours = [jitter_of(locals() | strengths), random_grey(probability=grey_probability)]
+    return [
+        crop_of(locals()),
         random_flip(probability=flip_probability),
-        random_jitter(
-            **strengths, additive_brightness=additive_brightness, probability=jitter_probability
-        ),
-        random_grey(probability=grey_probability),
+        *(colours if strength else []),
         CLIP,
+        *blur_of(locals()),
     ]
-    return [*operations, *blur(blur_probability)]
 
 
 @view
@@ -201,6 +214,7 @@ def simclr_cifar(
     method='cubic',
     law='tensorflow',
     size=None,
+    crop_probability=1.0,
     flip_probability=0.5,
     jitter_probability=0.8,
     grey_probability=0.2,
@@ -233,6 +247,7 @@ def luminance(
     method='linear',
     law='torchvision',
     size=None,
+    crop_probability=1.0,
     flip_probability=0.5,
 ):
     """The lightness L [h, w, 1] of a random crop, normalised to [-1, 1]; takes 3 channels.
@@ -252,6 +267,7 @@ def colour(
     method='linear',
     law='torchvision',
     size=None,
+    crop_probability=1.0,
     flip_probability=0.5,
 ):
     """The colour a, b [h, w, 2] of a random crop, normalised; the counterpart of `luminance`."""

@@ -83,7 +83,7 @@ def test_evaluation_counts_every_example_exactly_once(count, size, hosts):
 def test_a_row_of_another_class_is_replaced_by_its_own_example():
     source, classes = source_of(6), np.array([0, 0, 1, 1, 2, 2])
     rows, others = source.take(np.array([0, 2, 4])), source.take(np.array([1, 4, 5]))
-    batch = batches.paired(rows, others, classes)
+    batch = batches.paired_by_class(rows, others, classes, lambda: rows)
     np.testing.assert_array_equal(batch['partner_id'], [1, 2, 5])
     np.testing.assert_array_equal(batch['partner_image'].ravel(), [1, 2, 5])
     np.testing.assert_array_equal(batch['partner_label'], np.array([1, 2, 5]) % 3)

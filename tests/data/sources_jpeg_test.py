@@ -248,6 +248,20 @@ def test_crops_belong_to_their_ids_and_labels_and_pairs_to_one_class(stream, by_
 
 
 @pytest.mark.filterwarnings('ignore:encoded')
+def test_a_row_that_a_damaged_partner_left_to_itself_is_paired_with_another_crop_of_its_own():
+    images = [jpeg(gradient(40, 60)), jpeg(gradient(60, 40))] * 2
+    labels = np.array([0, 0, 1, 1])
+    source = sources.EncodedSource(
+        lambda at: (str(at), images[at] if at != 1 else images[at][:200]), labels, 2, (8, 8, 3)
+    )
+    order = crop_batches(source, seed=7, batch_size=4, classes=labels, area_range=(0.2, 0.5))
+    batch = order[0]
+    (alone,) = np.flatnonzero(batch['id'] == 0)  # its only partner is damaged
+    assert batch['partner_id'][alone] == 0
+    assert (batch['image'][alone] != batch['partner_image'][alone]).any()
+
+
+@pytest.mark.filterwarnings('ignore:encoded')
 @pytest.mark.parametrize('classes', [None, np.arange(13) % 3])
 def test_batches_of_crops_do_not_depend_on_the_hosts_or_the_start(classes):
     data = jpeg(gradient(40, 60))

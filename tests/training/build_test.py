@@ -137,3 +137,33 @@ def test_a_view_that_the_images_do_not_allow_is_one_sentence(config):
     config.views = ConfigDict(dict(name='luminance'))
     with pytest.raises(BadInput, match='make a train step: image has 1 channels; Lab takes 3'):
         build.build(config)
+
+
+@pytest.mark.parametrize(
+    ('data', 'sentence'),
+    [
+        (dict(probing='plain', source=3), 'data.source is 3, not the name of a source'),
+        (dict(probing='plain', negatives=3), 'data.negatives is 3, not the name of a source'),
+        (dict(probing='plain', negatives='nois:9'), "data.negatives is 'nois:9', not one of"),
+        (dict(probing='cdp', backgrounds=True), 'data.backgrounds is True, not the name'),
+        (dict(probing='randbit', num_bits='4'), "wrong type for 'randbit' among num_bits='4'"),
+        (dict(probing='multidigits', num_digits='2'), "wrong type for 'multidigits'"),
+        (dict(probing='spirals', noise='x', source='synthetic:50'), "noise='x'"),
+        (
+            dict(probing='spirals', noise=0.1, turns='x', source='synthetic:50'),
+            'does not make a train step',
+        ),
+        (dict(probing='plain', pairing=3), 'data.pairing is 3, not factors such as'),
+        (dict(probing='plain', pairing='lable'), "data.pairing is 'lable'; the factors"),
+    ],
+)
+def test_a_value_of_another_type_is_one_sentence(config, data, sentence):
+    config.data = ConfigDict({**IMAGES, **data})
+    config.evaluation.factor = 'arm' if data['probing'] == 'spirals' else 'label'
+    with pytest.raises(BadInput, match=sentence):
+        build.build(config)
+
+
+def test_one_factor_to_pair_by_may_be_a_string(config):
+    config.data.pairing = 'label'
+    assert build.build(config).pairing == ('label',)

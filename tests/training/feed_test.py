@@ -108,6 +108,21 @@ def test_the_two_crops_of_a_pair_share_their_bits(photos):
 
 
 @pytest.mark.filterwarnings('ignore:photos')
+@pytest.mark.parametrize('pairing', [(), ('label',)])
+def test_negatives_are_cropped_on_the_host_as_the_others_are(
+    tmp_path, photos, pairing, monkeypatch
+):
+    photos.data.negatives = 'folder:photos,size=24'
+    photos.data.pairing = pairing
+    photos.num_steps = 1
+    assert 'test_accuracy' in train(photos, tmp_path / 'run')
+    monkeypatch.setattr(arrays, 'SMALL_BYTES', 20_000)  # for 8 images, not for 16
+    photos.data.negatives = 'noise:8,size=24'
+    with pytest.raises(BadInput, match='crops encoded images, but noise'):
+        build(photos)
+
+
+@pytest.mark.filterwarnings('ignore:photos')
 def test_ranges_are_those_of_the_config_or_the_view(photos):
     photos.views.area_range = (1.0, 1.0)
     photos.views.aspect_range = (1.5, 1.5)  # with these, a crop is the whole image

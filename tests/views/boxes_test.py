@@ -3,7 +3,9 @@
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 
+from contrastive_jax.data.sources.host_crops import sample_crop_box
 from contrastive_jax.views.boxes import tensorflow_box, torchvision_box
 
 
@@ -62,6 +64,31 @@ def reference_boxes(size, least, count, seed):
         left = generator.integers(size - width) if width < size else 0
         found.append((top, left, height, width))
     return np.array(found).T
+
+
+@pytest.mark.parametrize(
+    ('size', 'area_range', 'aspect_range'),
+    [
+        (28, (0.9, 1.0), (3 / 4, 4 / 3)),
+        (64, (0.95, 1.0), (3 / 4, 4 / 3)),
+        ((64, 128), (0.6, 1.0), (3 / 4, 4 / 3)),
+        (28, (0.5, 1.0), (0.2, 5.0)),
+        (28, (0.08, 0.5), (3 / 4, 4 / 3)),
+    ],
+)
+def test_the_device_and_the_host_have_one_law_where_many_draws_are_refused(
+    size, area_range, aspect_range
+):
+    count, generator = 4000, np.random.default_rng(0)
+    shape = size if isinstance(size, tuple) else (size, size)
+    device = boxes(size, area_range, count=count, aspect_range=aspect_range)
+    host = np.array(
+        [sample_crop_box(generator, *shape, area_range, aspect_range) for _ in range(count)]
+    ).T
+    for ours, theirs in zip(device, host, strict=True):
+        assert stats.ks_2samp(ours, theirs).pvalue > 1e-4
+    whole = [((law[2] == shape[0]) & (law[3] == shape[1])).mean() for law in (device, host)]
+    assert abs(whole[0] - whole[1]) < 0.03
 
 
 @pytest.mark.parametrize(('size', 'least'), [(32, 0.08), (28, 0.5)])

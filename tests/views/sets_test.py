@@ -229,3 +229,54 @@ def test_with_nothing_drawn_the_whole_image_takes_the_size_of_the_view(image, ke
     assert found.shape == views.simclr_imagenet(key, image, size=12).shape
     whole = jax.image.resize(image, (12, 12, 3), 'cubic', antialias=False)
     np.testing.assert_allclose(found, jnp.clip(whole, 0, 1), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('name', 'options', 'sentence'),
+    [
+        ('crop_only', dict(area_range=0.5), 'area_range is 0.5, not two rising numbers'),
+        ('crop_only', dict(area_range=('a', 'b')), "area_range is .'a', 'b'., not two"),
+        ('crop_only', dict(area_range=(0.0, 1.0)), 'area_range is'),
+        ('crop_only', dict(area_range=(0.5, 1.5)), 'area_range is'),
+        ('crop_only', dict(aspect_range=(0.001, float('inf'))), 'aspect_range is'),
+        ('crop_only', dict(crop_probability='x'), "crop_probability is 'x', not a number"),
+        ('simclr_cifar', dict(strength='abc'), "strength is 'abc', not a number in .0, 1.25"),
+        ('simclr_cifar', dict(strength=True), 'strength is True'),
+        ('simclr_cifar', dict(additive_brightness='no'), "additive_brightness is 'no'"),
+        ('simclr_imagenet', dict(sigma_range=(2, 1)), 'sigma_range is'),
+        ('simclr_imagenet', dict(blur_probability='x'), "blur_probability is 'x'"),
+        ('jitter', dict(hue=0.6), 'hue is 0.6, not a number in .0, 0.5'),
+        ('flip', dict(flip_probability='0.5'), "flip_probability is '0.5'"),
+        ('centre_crop', dict(share='x'), "share is 'x'"),
+        ('instance_discrimination', dict(grey_first=1), 'grey_first is 1, not True or False'),
+    ],
+)
+def test_an_option_that_cannot_be_is_named(image, key, name, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        getattr(views, name)(key, image, **options)
+
+
+def test_without_strength_simclr_leaves_the_colours_alone(image, key):
+    _, found = views.with_parameters(views.simclr_imagenet, key, image, strength=0)
+    assert set(found) == {*crops.BOX, 'flipped', 'sigma'}
+
+
+def test_grey_before_the_jitter_leaves_grey_images_grey(image):
+    view = functools.partial(
+        views.instance_discrimination, grey_probability=1.0, grey_first=True, hue=0.5
+    )
+    for seed in range(3):
+        found = np.asarray(view(jax.random.key(seed), image))
+        np.testing.assert_allclose(found, found[..., :1] * np.ones(3), atol=1e-5)
+
+
+def test_the_ratio_of_torchvision_is_in_pixels_and_that_of_tensorflow_relative():
+    image, keys = jnp.zeros((32, 64, 3)), jax.random.split(jax.random.key(0), 500)
+    for law, centre in (('torchvision', 1.0), ('tensorflow', 2.0)):
+        drawn = functools.partial(
+            views.with_parameters, views.crop_only, law=law, area_range=(0.2, 0.5)
+        )
+        _, found = jax.vmap(drawn, in_axes=(0, None))(keys, image)
+        ratios = np.asarray(found['crop_width']) / np.asarray(found['crop_height'])
+        low, high = np.quantile(ratios, [0.02, 0.98])
+        assert 0.7 * centre < low < centre < high < 1.42 * centre

@@ -31,7 +31,7 @@ KINDS = {
 }
 
 
-def open_source(name, split, data_dir=''):
+def open_source(name, split, data_dir='', field='data.source'):
     """A source by name.
 
     Args:
@@ -42,6 +42,7 @@ def open_source(name, split, data_dir=''):
       split: 'train' or 'test'.
       data_dir: for TFDS the directory it prepared the data in, local or gs://; '' is TFDS's own
         default. For a folder what its path is relative to. Not used by the others.
+      field: of the config that names the source, for errors.
 
     Returns:
       An `ArraySource`, or an `EncodedSource` when the decoded images would not fit in memory.
@@ -52,6 +53,16 @@ def open_source(name, split, data_dir=''):
     """
     if split not in SPLITS:
         raise BadInput(f'split is {split!r}, not one of: {", ".join(SPLITS)}.')
+    try:
+        return _open(name, split, data_dir)
+    except BadInput as error:
+        # Those who read a source know nothing of what it is for.
+        raise BadInput(str(error).replace('config.data.source', f'config.{field}')) from error
+
+
+def _open(name, split, data_dir):
+    if not isinstance(name, str):
+        raise BadInput(f"config.data.source is {name!r}, not the name of a source, as 'digits' is.")
     text, options = names.parse_call(name)
     kind, _, argument = text.partition(':')
     function, form = KINDS.get(kind, (None, ''))

@@ -39,6 +39,6 @@ def crop_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1,
         if partners is None:
             return batches.paired(*crops(ids, seeds[0], 2))
         (own,), (others,) = crops(ids, seeds[0], 1), crops(partners(ids, generator), seeds[1], 1)
-        return batches.paired(own, others, classes)
+        return batches.paired_by_class(own, others, classes, lambda: crops(ids, seeds[0], 2)[1])
 
     return order.random_map(rows)
