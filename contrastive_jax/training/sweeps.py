@@ -19,7 +19,8 @@ def points(own, axes, seeds):
       seeds: values of `seed` for every point, or None to keep what the points say.
 
     Returns:
-      A list of points, the seed varying slowest, so that a first picture is there early.
+      A list of points, none twice, the seed varying slowest, so that a first picture is there
+      early.
 
     Raises:
       BadInput: nothing to sweep.
@@ -37,7 +38,7 @@ def points(own, axes, seeds):
         own = [{**point, 'seed': seed} for seed in seeds for point in unique]
     if not own:
         raise BadInput('The config has no sweep(): give --axis field=value,value or --seeds=0,1.')
-    return own
+    return list({directory_of(point): point for point in own}.values())
 
 
 def config_at(config, point):
@@ -111,6 +112,34 @@ def run(config, points, root, figure, overrides=None):
         reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure))
         print(f'wrote {Path(root) / "results.csv"} and {drawn}', flush=True)
     return failed
+
+
+def run_point(config, points, index, root, overrides=None):
+    """Runs one point in its directory, as `run` does, and writes nothing beside it.
+
+    So several machines may run points of one root at the same time; `run` gathers them afterwards.
+
+    Args:
+      config: a ConfigDict.
+      points: list of {dotted field: value}.
+      index: which of them, from 0.
+      root: the directory of the sweep.
+      overrides: what the user changed for all points, recorded beside each config.
+
+    Returns:
+      The final row of the run, as `loop.train`.
+
+    Raises:
+      BadInput: there is no such point, it cannot be, or its directory holds another run.
+      RunFailed, Preempted: as `loop.train`.
+    """
+    if not 0 <= index < len(points):
+        raise BadInput(
+            f'--point is {index}; this sweep has {len(points)} points, 0 to {len(points) - 1}.'
+        )
+    point = points[index]
+    workdir = Path(root) / directory_of(point)
+    return loop.train(config_at(config, point), workdir, {**(overrides or {}), **point})
 
 
 def directory_of(point):

@@ -30,6 +30,11 @@ def claim(workdir, config, overrides, allowed=()):
       BadInput: an allowed field that the config lacks; the directory cannot be written, holds the
         run of another config (the differing fields are named), or holds something that is no run.
     """
+    if '://' in str(workdir):
+        raise BadInput(
+            f'workdir is {str(workdir)!r}; runs are kept in a directory of this machine or of a '
+            'file system that is mounted here, not yet in a bucket.'
+        )
     path = Path(workdir) / FILE
     ours = plain(config)
     for field in allowed:

@@ -1,12 +1,18 @@
 """Sweeps: points, results and what happens when some of it exists already."""
 
 import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training import sweeps
 
+ROOT = Path(__file__).parents[2]
 OWN = [{'seed': 0, 'data.num_bits': 0}, {'seed': 0, 'data.num_bits': 8}]
 
 
@@ -101,3 +107,77 @@ def test_directories_do_not_depend_on_the_order_of_the_fields():
 def test_seeds_given_twice_are_refused():
     with pytest.raises(BadInput, match='twice'):
         sweeps.points([], {'seed': [0, 1]}, [2])
+
+
+def test_no_point_comes_twice():
+    assert sweeps.points([], {'a': [1, 2, 1]}, [0, 0]) == [{'a': 1, 'seed': 0}, {'a': 2, 'seed': 0}]
+
+
+@pytest.mark.parametrize('index', [-1, 4])
+def test_a_point_that_is_not_there_is_refused(tmp_path, config, index):
+    points = sweeps.points([], {'data.num_bits': [0, 2]}, [0, 1])
+    with pytest.raises(BadInput, match=f'--point is {index}; this sweep has 4 points, 0 to 3.'):
+        sweeps.run_point(config, points, index, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_points_run_alone_leave_the_table_to_the_whole_sweep(tmp_path, config):
+    points = sweeps.points([], {'seed': [0, 1]}, None)
+    for index, there in ((1, ['seed=1']), (0, ['seed=0', 'seed=1'])):
+        sweeps.run_point(config, points, index, tmp_path, {'num_steps': 6})
+        # Nothing beside the point: another machine may be at work in the same root.
+        assert sorted(path.name for path in tmp_path.iterdir()) == there
+    record = json.loads((tmp_path / 'seed=1' / 'config.json').read_text())
+    assert record['overrides'] == {'num_steps': 6, 'seed': 1}  # as the whole sweep writes them
+    logs = logs_of(tmp_path)
+    assert sweeps.run(config, points, tmp_path, {}, {'num_steps': 6}) == []
+    assert logs_of(tmp_path) == logs  # gathered, not run again
+    assert [row['seed'] for row in read(tmp_path / 'results.csv')] == ['0', '1']
+    assert (tmp_path / 'figure.png').exists()
+
+
+def logs_of(root):
+    return {path: path.read_text() for path in sorted(root.glob('*/metrics.jsonl'))}
+
+
+def command(root, *flags):
+    """The sweep of two short runs, as a process."""
+    return subprocess.Popen(
+        [
+            sys.executable, '-m', 'experiments.sweep',
+            '--config=configs/chen2021/randbit_digits.py:smoke', '--config.num_steps=6',
+            '--axis', 'data.num_bits=0,2', '--seeds=1', f'--workdir={root}', *flags,
+        ],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={name: value for name, value in os.environ.items() if name != 'XLA_FLAGS'},
+    )  # fmt: skip
+
+
+def test_the_command_counts_the_points_and_writes_nothing(tmp_path):
+    process = command(tmp_path / 'root', '--count')
+    assert process.communicate(timeout=120) == ('2\n', '')
+    assert process.returncode == 0
+    assert not (tmp_path / 'root').exists()
+
+
+@pytest.mark.slow
+def test_two_machines_share_a_sweep_and_a_third_gathers_it(tmp_path):
+    machines = [command(tmp_path, f'--point={index}') for index in (0, 1)]
+    for machine in machines:
+        said, complaint = machine.communicate(timeout=300)
+        assert machine.returncode == 0, complaint
+        assert 'test accuracy' in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        'data.num_bits=0,seed=1', 'data.num_bits=2,seed=1',
+    ]  # fmt: skip
+    other = command(tmp_path, '--point=2')
+    assert other.communicate(timeout=300) == (
+        '', 'error: --point is 2; this sweep has 2 points, 0 to 1.\n',
+    )  # fmt: skip
+    assert other.returncode == 2
+    logs = logs_of(tmp_path)
+    gather = command(tmp_path)
+    said, complaint = gather.communicate(timeout=300)
+    assert gather.returncode == 0, complaint
+    assert logs_of(tmp_path) == logs
+    assert [row['data.num_bits'] for row in read(tmp_path / 'results.csv')] == ['0', '2']

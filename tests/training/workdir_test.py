@@ -54,6 +54,13 @@ def test_an_unwritable_place_is_named(tmp_path, config):
         workdir.claim(tmp_path / 'file' / 'run', config, {})
 
 
+def test_a_bucket_is_refused_and_no_directory_of_its_name_is_made(tmp_path, config, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match="workdir is 'gs://bucket/run'; runs are kept"):
+        workdir.claim('gs://bucket/run', config, {})
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_damaged_config_file_is_named(tmp_path, config):
     (tmp_path / 'config.json').write_text('{"config": {')
     with pytest.raises(BadInput, match='config.json cannot be read'):
