@@ -14,7 +14,7 @@ PICTURES = {
     'digit_on_image': (
         'DigitOnImageNet',
         'Nine copies of one digit of 16 on a natural image: the easy digit competes with the class '
-        'of the image. Compare Figure 5 of chen2021.',
+        'of the image. The places are those of the notebook. Compare Figure 5 of chen2021.',
     ),
     'randbit': (
         'RandBit, 6 bits',

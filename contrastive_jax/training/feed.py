@@ -78,8 +78,8 @@ def host_crop_ranges(section, dataset):
     if not isinstance(dataset.source, sources.EncodedSource):
         raise BadInput(
             f"config.views.law is 'host', which crops encoded images, but {dataset.source.name} "
-            'is held decoded: use a source larger than memory, such as '
-            f'tfds:imagenet2012,size=224, or the law {others}.'
+            'is held decoded: use a source of over 2 GiB of decoded '
+            f'images, such as tfds:imagenet2012,size=224, or the law {others}.'
         )
     if unshared := sorted(made_of_pixels(dataset) - {'image'}):
         raise BadInput(

@@ -259,9 +259,10 @@ class Run:
             results['seconds'] = time.monotonic() - run_started
         row = self.log.write(self.step, results)
         self.say(
-            f'step {self.step}: test accuracy {results["test_accuracy"]:.3f} '
+            f'step {self.step}: {self.config.evaluation.name} of {self.experiment.factor}: '
+            f'test accuracy {results["test_accuracy"]:.3f} '
             f'[{results["test_accuracy_low"]:.3f}, {results["test_accuracy_high"]:.3f}] '
-            f'({time.monotonic() - started:.1f} s)'
+            f'(evaluated in {time.monotonic() - started:.1f} s)'
         )
         return row
 

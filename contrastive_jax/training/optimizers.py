@@ -39,6 +39,9 @@ def with_schedule(make):
         return lenient(made)
 
     optimizer.__signature__ = signature
+    optimizer.__doc__ = (
+        f'{make.__doc__}\n\n    The rate:\n\n    {schedules.learning_rate_schedule.__doc__}'
+    )
     return optimizer
 
 

@@ -78,6 +78,11 @@ def with_parameters(view, key, image, **options):
       `jittering.ORDERS`), `jittered`, `grey` (bool), `sigma` (float32, pixels); and
       `permutation`, the only array, of `scramble`.
     """
+    if not hasattr(view, 'operations_of'):
+        raise ValueError(
+            f'view is {view!r}, not a function of contrastive_jax.views, whose options are given '
+            'behind the image.'
+        )
     return run(key, image, view.operations_of(**options))
 
 

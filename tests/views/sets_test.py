@@ -280,3 +280,9 @@ def test_the_ratio_of_torchvision_is_in_pixels_and_that_of_tensorflow_relative()
         ratios = np.asarray(found['crop_width']) / np.asarray(found['crop_height'])
         low, high = np.quantile(ratios, [0.02, 0.98])
         assert 0.7 * centre < low < centre < high < 1.42 * centre
+
+
+@pytest.mark.parametrize('view', ['simclr_cifar', functools.partial(views.crop_only, size=8)])
+def test_parameters_of_what_is_no_view_are_refused_in_a_sentence(image, key, view):
+    with pytest.raises(ValueError, match='not a function of contrastive_jax.views'):
+        views.with_parameters(view, key, image)
