@@ -20,13 +20,18 @@ REPLACEABLE = {
 }
 
 
-def define():
-    """Defines --config and --workdir, both required, and a flag for each replaceable section."""
+def define(workdir=True):
+    """Defines --config and --workdir, both required, and a flag for each replaceable section.
+
+    Args:
+      workdir: whether the command has a --workdir.
+    """
     config_flags.DEFINE_config_file('config', None, 'The config file to run.')
-    flags.DEFINE_string('workdir', None, 'The directory that keeps what is written.')
+    if workdir:
+        flags.DEFINE_string('workdir', None, 'The directory that keeps what is written.')
     for section, example in REPLACEABLE.items():
         flags.DEFINE_string(section, '', f"Replaces config.{section} whole: '{example}'.")
-    flags.mark_flags_as_required(['config', 'workdir'])
+    flags.mark_flags_as_required(['config', 'workdir'] if workdir else ['config'])
 
 
 def config_and_overrides():

@@ -6,7 +6,14 @@ python -m experiments.train --config=... --loss='my_module:my_loss,margin=0.2' -
 
 The same command continues an interrupted run; a finished one says so and does nothing. With
 --allow_change=num_steps the run in the workdir goes on with another length.
+
+Several processes train as one on all of their devices: run the command on each, with one workdir
+that all of them see, and --coordinator=auto on Cloud TPU, Kubernetes, Slurm or Open MPI. Elsewhere:
+python -m experiments.train ... --coordinator=10.0.0.1:8476 --num_processes=2 --process_index=0
+python -m experiments.train ... --coordinator=10.0.0.1:8476 --num_processes=2 --process_index=1
 """
+
+import sys
 
 from absl import flags
 
@@ -16,15 +23,28 @@ config_files.define()
 ALLOW_CHANGE = flags.DEFINE_list(
     'allow_change', [], 'Fields such as num_steps that may differ from the run in the workdir.'
 )
+COORDINATOR = flags.DEFINE_string(
+    'coordinator', '', "host:port of process 0 of several; 'auto' where JAX knows the machines."
+)
+NUM_PROCESSES = flags.DEFINE_integer('num_processes', 0, 'The number of processes.')
+PROCESS_INDEX = flags.DEFINE_integer('process_index', -1, 'The index of this one, from 0.')
+SECONDS = flags.DEFINE_float('join_seconds', 300.0, 'How long to wait for the other processes.')
 
 
 def main():
     """Flags to one library call."""
-    from contrastive_jax.training.loop import train  # not above: --help must answer at once
+    from contrastive_jax.training import hosts  # not above: --help must answer at once
+    from contrastive_jax.training.loop import train
 
+    hosts.join(COORDINATOR.value, NUM_PROCESSES.value, PROCESS_INDEX.value, SECONDS.value)
     config, overrides = config_files.config_and_overrides()
     allowed = [field.removeprefix('config.') for field in ALLOW_CHANGE.value]
-    train(config, flags.FLAGS.workdir, overrides, allowed=allowed)
+    try:
+        with hosts.losses_named():
+            train(config, flags.FLAGS.workdir, overrides, allowed=allowed)
+    except hosts.ProcessLost as error:
+        print(f'failed: {error}', file=sys.stderr)
+        hosts.end_at_once(cli.FAILED)
 
 
 if __name__ == '__main__':

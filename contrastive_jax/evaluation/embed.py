@@ -8,11 +8,11 @@ from contrastive_jax.data import batches
 
 
 def embed(step, variables, source, split_key, mesh, *, batch_size=1000):
-    """What an encoder makes of every example of a source.
+    """What an encoder makes of every example of a source; each of several hosts reads its share.
 
     Args:
-      step: jitted (variables, batch, split_key) -> dict of arrays [b, ...]; variables are read
-        only, so no probe can reach the encoder.
+      step: jitted (variables, batch, split_key) -> dict of arrays [b, ...], whole on every host if
+        there are several; variables are read only, so no probe can reach the encoder.
       variables: the model's.
       source: a source.
       split_key: the key of the run's seed for the role of the split.
@@ -25,9 +25,11 @@ def embed(step, variables, source, split_key, mesh, *, batch_size=1000):
     """
     size = -(-min(batch_size, len(source)) // mesh.size) * mesh.size
     pieces = []
-    for batch in batches.evaluation_batches(source, batch_size=size):
-        real = batch.pop('weight') > 0
+    share = dict(host=jax.process_index(), num_hosts=jax.process_count())
+    for batch in batches.evaluation_batches(source, batch_size=size, **share):
+        known = {'labels': batch['label'], 'ids': batch['id'], 'weight': batch.pop('weight')}
         outputs = step(variables, sharding.to_devices(batch, mesh), split_key)
-        outputs = {**jax.device_get(outputs), 'labels': batch['label'], 'ids': batch['id']}
+        outputs = {**jax.device_get(outputs), **sharding.from_all_hosts(known, mesh)}
+        real = outputs.pop('weight') > 0
         pieces.append({name: np.asarray(rows)[real] for name, rows in outputs.items()})
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}

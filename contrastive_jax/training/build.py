@@ -95,12 +95,13 @@ def options_of(section, *taken):
     return {name: value for name, value in section.items() if name not in taken}
 
 
-def build(config, mesh=None):
+def build(config, mesh=None, around=lambda optimizer: optimizer):
     """Everything a run needs, from a config.
 
     Args:
       config: a ConfigDict with the fields of `check_fields`.
       mesh: the devices; all of them by default.
+      around: what is put around the optimizer, such as `certificate.remembering`.
 
     Returns:
       An `Experiment`.
@@ -110,10 +111,6 @@ def build(config, mesh=None):
         is traced for shapes, so that no such error waits for the compiler.
     """
     check_fields(config)
-    if jax.process_count() > 1:
-        raise BadInput(
-            f'{jax.process_count()} processes: a run on several hosts is not possible yet.'
-        )
     mesh = mesh or sharding.data_mesh()
     sharding.check_batch(config.batch_size, mesh)
     view, resting_view = bind_views(config.views)
@@ -126,6 +123,7 @@ def build(config, mesh=None):
         supplied={'num_steps': config.num_steps, 'batch_size': config.batch_size},
         taken=('accumulate',),
     )()
+    optimizer = around(optimizer)
     accumulate = config.optimizer.get('accumulate', 1)
     accumulation.check_micro_batches(accumulate, config.batch_size, mesh.size)
     evaluate = bind_section(protocols, config.evaluation, 'evaluation', taken=('factor',))
@@ -138,7 +136,7 @@ def build(config, mesh=None):
     pairing = (pairing,) if isinstance(pairing, str) else tuple(pairing)
     for name in pairing:
         check_factor(train, name, 'data.pairing')
-    batches.check_batch(train.source, config.batch_size)
+    batches.check_batch(train.source, config.batch_size, jax.process_count())
     negatives = open_negatives(config, train)
     train_orders, crops_on_host = feed.bind_orders(config, train, negatives)
     image_shape = shapes.seen_shape(train, resting_view)

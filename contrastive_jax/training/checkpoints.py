@@ -2,6 +2,9 @@
 
 A committed checkpoint is sealed by a digest of each of its files, and only a sealed one whose files
 still agree is restored: a flipped byte would restore wrong values without a word.
+
+Several processes save and restore together, into one directory that all of them see; the first one
+seals and judges.
 """
 
 import contextlib
@@ -14,7 +17,7 @@ import orbax.checkpoint as ocp
 from orbax.checkpoint.checkpoint_managers import AnyPreservationPolicy, BestN, LatestN
 
 from contrastive_jax.errors import BadInput, RunFailed
-from contrastive_jax.training import digests
+from contrastive_jax.training import digests, hosts
 
 
 class Checkpoints:
@@ -28,7 +31,7 @@ class Checkpoints:
 
     def __init__(self, workdir, keep=2, create=True):
         self.directory = (Path(workdir) / 'checkpoints').resolve()
-        self._unsealed = None
+        self._unsealed = self._failure = None
         self._manager = ocp.CheckpointManager(
             self.directory,
             options=ocp.CheckpointManagerOptions(
@@ -66,22 +69,41 @@ class Checkpoints:
           RunFailed: this save, or the one before, failed.
         """
         self.wait()
-        with self._failures_named(step):
-            # Orbax warns of a save without metrics; this one is never the best.
-            metrics = {'score': -math.inf if score is None else float(score)}
-            self._manager.save(step, args=ocp.args.StandardSave(state._asdict()), metrics=metrics)
+        try:
+            with self._failures_named(step):
+                # Orbax warns of a save without metrics; this one is never the best.
+                metrics = {'score': -math.inf if score is None else float(score)}
+                tree = ocp.args.StandardSave(state._asdict())
+                self._manager.save(step, args=tree, metrics=metrics)
+        except RunFailed as error:
+            if jax.process_count() == 1:
+                raise
+            raise hosts.ProcessLost(str(error)) from error  # Orbax lets the others wait
         self._unsealed = step
 
     def poll(self):
-        """Seals a checkpoint that was committed meanwhile; raises RunFailed if the save failed."""
+        """Seals a checkpoint that was committed meanwhile; raises RunFailed if the save failed.
+
+        Of several processes none stops alone: `wait` raises on all of them.
+        """
         if self._unsealed is not None:
-            with self._failures_named(self._unsealed):
-                self._manager.check_for_errors()
-                if not self._manager.is_saving_in_progress():
-                    self._seal()
+            try:
+                with self._failures_named(self._unsealed):
+                    self._manager.check_for_errors()
+                    if not self._manager.is_saving_in_progress():
+                        self._seal()
+            except RunFailed as error:
+                if jax.process_count() == 1:
+                    raise
+                self._failure = error
 
     def wait(self):
         """Returns when every save has been committed and sealed; raises RunFailed if one failed."""
+        hosts.together(self._finish)  # so that none goes on before the first one has sealed
+
+    def _finish(self):
+        if self._failure is not None:
+            raise self._failure
         if self._unsealed is not None:
             with self._failures_named(self._unsealed):
                 self._manager.wait_until_finished()
@@ -90,7 +112,7 @@ class Checkpoints:
     def close(self):
         """Waits for a save in the background and closes."""
         with contextlib.suppress(RunFailed):  # `wait` tells those who ask
-            self.wait()
+            self._finish()
         with contextlib.suppress(Exception):  # what is to be told has been told
             self._manager.close()
 
@@ -98,12 +120,18 @@ class Checkpoints:
         """The newest step whose files are what was written, or None if there is no checkpoint.
 
         Args:
-          say: takes one sentence for each damaged checkpoint that is passed over.
+          say: takes one sentence for each damaged checkpoint that is passed over; called on the
+            first process.
           set_aside: move those to `damaged/` in the workdir, so that their steps can be saved anew.
 
         Raises:
           BadInput: there are checkpoints, and all of them are damaged.
         """
+        step = hosts.on_first(self._newest_sound, say, set_aside)
+        self._manager.reload()  # the first process may have set some aside
+        return step
+
+    def _newest_sound(self, say, set_aside):
         damaged = []
         for step in reversed(self.steps):
             reason = digests.damage(self.directory / str(step))
@@ -141,7 +169,7 @@ class Checkpoints:
             raise BadInput(
                 f'There is no checkpoint at step {step}; the steps kept are: {self.steps}.'
             )
-        if reason := digests.damage(self.directory / str(step)):
+        if reason := hosts.on_first(digests.damage, self.directory / str(step)):
             raise BadInput(
                 f'The checkpoint at step {step} {reason}; of {self.steps} choose another.'
             )
@@ -175,7 +203,6 @@ class Checkpoints:
         away.mkdir(exist_ok=True)
         taken = len(list(away.glob(f'{step}*')))
         (self.directory / str(step)).rename(away / (f'{step}.{taken}' if taken else str(step)))
-        self._manager.reload()
 
     @contextlib.contextmanager
     def _failures_named(self, step):

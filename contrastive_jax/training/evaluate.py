@@ -11,7 +11,7 @@ from contrastive_jax.data import batches
 from contrastive_jax.data.probing.pixels import made_of_pixels
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.embed import embed
-from contrastive_jax.training import build, state, workdir
+from contrastive_jax.training import build, hosts, state, workdir
 from contrastive_jax.training.checkpoints import Checkpoints
 from contrastive_jax.training.step import compose
 
@@ -21,10 +21,12 @@ class Evaluator:
 
     Args:
       experiment: a `build.Experiment`.
+      before_batch: called before each batch is embedded; may raise to leave the evaluation.
     """
 
-    def __init__(self, experiment):
+    def __init__(self, experiment, before_batch=lambda: None):
         self.experiment = experiment
+        self.before_batch = before_batch
         whole = sharding.replicated(experiment.mesh)
         rows = sharding.batch_sharding(experiment.mesh)
         # Each split composes by itself: how many digits there are to draw is its own affair.
@@ -47,6 +49,7 @@ class Evaluator:
         source = getattr(self.experiment, split).source
 
         def step(variables, batch, key):
+            self.before_batch()
             return self._embed_steps[split](variables, batch, self.tables[split], key)
 
         return embed(step, variables, source, key, self.experiment.mesh)
@@ -64,7 +67,8 @@ class Evaluator:
         factors_of = jax.jit(
             lambda batch, tables, key: {
                 name: compose(dataset, batch, tables, key)[name] for name in pairing
-            }
+            },
+            out_shardings=sharding.replicated(self.experiment.mesh),
         )
         key = randomness.key_for(self.experiment.seed_key, randomness.Role.TRAIN_EXAMPLES)
         found = np.full((len(source), len(pairing)), -1)
@@ -93,7 +97,8 @@ class Evaluator:
             test['embeddings'],
             test[f'factor_{factor}'],
         )
-        return {**results, **self.measured}
+        # Where hosts round differently the first one's word counts: they must go on as one.
+        return hosts.exchange({**results, **self.measured})[0]
 
     @functools.cached_property
     def measured(self):

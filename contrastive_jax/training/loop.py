@@ -10,7 +10,7 @@ from tqdm import tqdm
 from contrastive_jax import sharding
 from contrastive_jax.data import batches
 from contrastive_jax.errors import BadInput, Preempted, RunFailed
-from contrastive_jax.training import metrics_log, preemption
+from contrastive_jax.training import hosts, metrics_log, preemption
 from contrastive_jax.training import workdir as workdirs
 from contrastive_jax.training.build import build, check_fields
 from contrastive_jax.training.checkpoints import Checkpoints
@@ -25,7 +25,8 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
     """Trains a config in a workdir, from where the workdir stands, and evaluates.
 
     The same call continues an interrupted run to bit-identical parameters; a finished run is
-    only read.
+    only read. Of several processes (`hosts.join`) all make the same call, on a workdir that all of
+    them see; the first one prints and writes all but the checkpoints.
 
     Args:
       config: a ConfigDict; `training.build.check_fields` lists its fields.
@@ -41,29 +42,41 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
     Raises:
       BadInput: a config or workdir that cannot be, before anything compiles.
       RunFailed: a loss or gradient that is not finite, or a save that failed; the last good
-        checkpoint is kept.
+        checkpoint is kept. As a `hosts.ProcessLost`: another process may be gone.
       Preempted: SIGTERM came; the step that was done then is saved.
     """
     started = time.monotonic()
-    say = silent if quiet else speak
+    say = silent if quiet or not hosts.is_first() else speak
     check_fields(config)
-    if workdirs.is_run(workdir):
-        workdirs.claim(workdir, config, overrides or {}, allowed)
-        if row := workdirs.final_row(workdir):
+    hosts.check_joined()
+    hosts.check_same([str(workdir), workdirs.plain(config)], 'The config or the workdir')
+    claim = (workdirs.claim, workdir, config, overrides or {}, allowed)
+    if hosts.on_first(workdirs.is_run, workdir):
+        hosts.on_first(*claim)
+        if row := hosts.on_first(workdirs.final_row, workdir):
             say(f'{workdir}: finished before, at step {row["step"]}; nothing to do.')
             return row
-    experiment = build(config)
-    workdirs.claim(workdir, config, overrides or {})
+    experiment = hosts.together(build, config)
+    hosts.on_first(*claim)
     with workdirs.named_in_errors(workdir, BadInput):
         checkpoints = Checkpoints(workdir)
+    lost = False
     try:
-        with jax.set_mesh(experiment.mesh), preemption.watching() as preempted:
+        with (
+            hosts.losses_named(),
+            jax.set_mesh(experiment.mesh),
+            preemption.watching() as preempted,
+        ):
             with workdirs.named_in_errors(workdir, BadInput):
                 run = Run(config, workdir, experiment, checkpoints, preempted, say)
             with workdirs.named_in_errors(workdir, RunFailed):
                 return run.finish(started)
+    except hosts.ProcessLost:
+        lost = True
+        raise
     finally:
-        checkpoints.close()
+        if not lost:  # closing would wait for the others
+            checkpoints.close()
 
 
 class Run:
@@ -84,17 +97,21 @@ class Run:
         self.experiment = experiment
         self.checkpoints = checkpoints
         self.preempted = preempted
-        self.evaluator = Evaluator(experiment)
+        self.evaluator = Evaluator(experiment, before_batch=preempted.check)
         self.tables = self.evaluator.tables['train']
         self.state = self.initial_or_restored_state(workdir)
         self.step = self.saved_step = int(self.state.step)
-        self.log = MetricsLog(workdir, self.step)
+        self.log = MetricsLog(workdir, self.step, writes=hosts.is_first())
         # Preempted between a step and its evaluation, a run makes up for that first.
-        self.evaluated = any(
-            row['step'] == self.step and 'test_accuracy' in row for row in metrics_log.read(workdir)
-        )
+        self.evaluated = hosts.on_first(self.was_evaluated, workdir)
         # Metrics of steps not yet looked at, still on the device: looking waits for the step.
         self.pending = []
+
+    def was_evaluated(self, workdir):
+        """Whether the log has the evaluation of the step that the run stands at."""
+        return any(
+            row['step'] == self.step and 'test_accuracy' in row for row in metrics_log.read(workdir)
+        )
 
     def jit_train_step(self):
         """The train step with its shardings; it takes the state's memory for the next state."""
@@ -156,11 +173,13 @@ class Run:
         train_step = self.compile_train_step()
         feed = self.feed()
         rate = Rate(self.step)
-        bar = tqdm(total=last, initial=self.step, unit='step', mininterval=1.0)
+        bar = tqdm(
+            total=last, initial=self.step, unit='step', mininterval=1.0,
+            disable=not hosts.is_first(),
+        )  # fmt: skip
         with bar:
             while self.step < last:
-                if self.preempted.requested:
-                    raise Preempted
+                self.preempted.check()
                 batch = sharding.to_devices(next(feed), self.experiment.mesh)
                 self.state, metrics = train_step(
                     self.state, batch, self.tables, self.experiment.seed_key

@@ -29,9 +29,13 @@ class MetricsLog:
     Args:
       workdir: where metrics.jsonl and the events lie.
       step: the step that the run continues from; 0 for a new run.
+      writes: whether this process is the one that writes; others touch no file.
     """
 
-    def __init__(self, workdir, step):
+    def __init__(self, workdir, step, writes=True):
+        self._writes = writes
+        if not writes:
+            return
         path = Path(workdir) / FILE
         kept = [row for row in read(workdir) if row['step'] <= step]
         beside = path.with_suffix('.part')
@@ -43,15 +47,16 @@ class MetricsLog:
     def write(self, step, values):
         """Writes one row of floats, flushed at once, and returns it as `read` gives it back."""
         row = {'step': step, **{name: round_for_log(value) for name, value in values.items()}}
-        self._file.write(json.dumps(row) + '\n')
-        self._file.flush()
-        for name, value in values.items():
-            self._events.add_scalar(name, float(value), step)
+        if self._writes:
+            self._file.write(json.dumps(row) + '\n')
+            self._file.flush()
+            for name, value in values.items():
+                self._events.add_scalar(name, float(value), step)
         return row
 
     def close(self):
         """Closes both files. Every row was flushed when it was written: nothing is lost here."""
-        for file in (self._file, self._events):
+        for file in (self._file, self._events) if self._writes else ():
             with contextlib.suppress(OSError):
                 file.close()
 

@@ -173,3 +173,21 @@ def test_a_save_that_fails_in_the_background_is_told_at_the_next_look(tmp_path, 
         checkpoints.poll()
     checkpoints.poll()  # told once
     checkpoints.close()
+
+
+@pytest.mark.parametrize(('before', 'after'), [(4, 2), (4, 1), (1, 4)])
+def test_a_state_is_restored_on_another_number_of_devices(tmp_path, config, before, after):
+    experiment = build(config, sharding.data_mesh(before))
+    saved = jax.device_put(
+        experiment.init_state(experiment.seed_key), sharding.replicated(experiment.mesh)
+    )
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(3, saved)
+    checkpoints.wait()
+    other = build(config, sharding.data_mesh(after))
+    restored = checkpoints.restore(states.state_shapes(other))
+    checkpoints.close()
+    equal(restored, saved)
+    for leaf in jax.tree.leaves(restored):
+        assert leaf.sharding == sharding.replicated(other.mesh)
+        assert len(leaf.addressable_shards) == after
