@@ -53,12 +53,7 @@ def trainer(experiment, steps, batch_size):
     tables = jax.device_put(dict(dataset.tables), whole)
     order = batches.train_batches(dataset.source, seed=0, batch_size=batch_size)
     feed = batches.iterate({'': order}, 0)
-    jitted = jax.jit(
-        experiment.train_step,
-        in_shardings=(whole, sharding.batch_sharding(mesh), whole, whole),
-        out_shardings=(whole, whole),
-        donate_argnums=0,
-    )
+    jitted = step.jit_train_step(experiment)
     with jax.set_mesh(mesh):
         at = {'state': jax.jit(experiment.init_state, out_shardings=whole)(seed_key)}
         first = sharding.to_devices(next(feed), mesh)

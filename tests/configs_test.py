@@ -3,11 +3,17 @@
 import importlib
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 
+from configs.chen2021 import five_losses
+from contrastive_jax import losses
+from contrastive_jax.data import sources
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training import sweeps
 from contrastive_jax.training.build import build
+from launch import stand_in
 
 ROOT = Path(__file__).parent.parent
 CONFIGS = sorted(
@@ -24,7 +30,9 @@ def module_of(path):
 @pytest.mark.parametrize('path', CONFIGS, ids=str)
 @pytest.mark.parametrize('argument', ['', 'smoke'])
 def test_config_builds(path, argument):
-    experiment = build(module_of(path).get_config(argument))
+    # Of data that must be prepared only the shapes are needed; the smoke form needs none of it.
+    open_source = sources.open_source if argument else stand_in.open_source
+    experiment = build(module_of(path).get_config(argument), open_source=open_source)
     assert len(experiment.train.source) > len(experiment.test.source) > 0
 
 
@@ -53,6 +61,15 @@ def test_an_unknown_argument_names_the_choices(path):
         module_of(path).get_config('no_such_argument')
 
 
+def test_nt_xent_among_the_five_losses_has_the_gradient_of_nt_xent(key):
+    z1, z2 = jax.random.normal(key, (2, 6, 5))
+    options = five_losses(dimensions=5)['nt_xent']
+    form = getattr(losses, options.pop('name'))
+    gradient = jax.grad(lambda z1: form(z1, z2, **options)[0])(z1)
+    expected = jax.grad(lambda z1: losses.nt_xent(z1, z2, temperature=0.2)[0])(z1)
+    np.testing.assert_allclose(gradient, expected, atol=1e-5 * np.abs(expected).max())
+
+
 CONFIG = 'configs/chen2021/randbit_digits.py'
 
 
@@ -62,7 +79,7 @@ CONFIG = 'configs/chen2021/randbit_digits.py'
         ('loss.name', 'nt_xnt', "config.loss.name is 'nt_xnt'.*Did you mean 'nt_xent'"),
         ('loss.name', 'contrastive', r'a function of \(anchors, bank, index\).*nt_xent'),
         ('loss.name', 'no_module:loss', "'no_module' cannot be imported"),
-        ('model.name', 'resnet', "config.model.name is 'resnet', not one of"),
+        ('model.name', 'resnest', "config.model.name is 'resnest', not one of"),
         ('views.name', 'crop', "config.views.name is 'crop', not one of"),
         ('data.probing', 'bits', "config.data.probing is 'bits', not one of"),
         ('data.source', 'mnist', "config.data.source is 'mnist', not one of"),

@@ -42,8 +42,8 @@ def byol_regression(predictions1, predictions2, targets1, targets2):
             'predictions1 and predictions2 must be [n, d] of one shape, '
             f'got {predictions1.shape} and {predictions2.shape}.'
         )
-    predictions = similarities.unit_rows(jnp.concatenate([predictions1, predictions2]))
-    targets = similarities.unit_rows(jnp.concatenate([targets2, targets1]))
+    predictions = similarities.unit_rows(similarities.interleaved(predictions1, predictions2))
+    targets = similarities.unit_rows(similarities.interleaved(targets2, targets1))
     cosine = jnp.mean(jnp.sum(predictions * jax.lax.stop_gradient(targets), axis=1))
     # A row of zeros counts as orthogonal to everything.
     return 2 - 2 * cosine, {'cosine': cosine}

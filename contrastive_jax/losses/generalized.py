@@ -81,7 +81,8 @@ def generalized_contrastive(
     _check_options(prior, distribution, convention, temperature, key, unused.get(distribution, {}))
     if prior == 'uniform_hypersphere':
         z1, z2 = similarities.unit_rows(z1), similarities.unit_rows(z2)
-    rows = jnp.concatenate([z1, z2]).astype(jnp.float32)
+    # The rows of a pair beside each other: on several devices none moves.
+    rows = similarities.interleaved(z1, z2).astype(jnp.float32)
     dimensions = rows.shape[1]
     alignment = alignment_term(z1, z2)
     if distribution == 'log_sum_exp':

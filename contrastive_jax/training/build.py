@@ -95,13 +95,14 @@ def options_of(section, *taken):
     return {name: value for name, value in section.items() if name not in taken}
 
 
-def build(config, mesh=None, around=lambda optimizer: optimizer):
+def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sources.open_source):
     """Everything a run needs, from a config.
 
     Args:
       config: a ConfigDict with the fields of `check_fields`.
       mesh: the devices; all of them by default.
       around: what is put around the optimizer, such as `certificate.remembering`.
+      open_source: (name, split, data_dir, field) -> source: another one compiles without the data.
 
     Returns:
       An `Experiment`.
@@ -127,7 +128,7 @@ def build(config, mesh=None, around=lambda optimizer: optimizer):
     accumulate = config.optimizer.get('accumulate', 1)
     accumulation.check_micro_batches(accumulate, config.batch_size, mesh.size)
     evaluate = bind_section(protocols, config.evaluation, 'evaluation', taken=('factor',))
-    make_dataset = bind_probing(config.data)
+    make_dataset = bind_probing(config.data, open_source)
     train, test = (make_dataset(split) for split in sources.SPLITS)
     factor = check_factor(train, config.evaluation.get('factor', 'label'), 'evaluation.factor')
     pairing = config.data.get('pairing', ())
@@ -137,7 +138,7 @@ def build(config, mesh=None, around=lambda optimizer: optimizer):
     for name in pairing:
         check_factor(train, name, 'data.pairing')
     batches.check_batch(train.source, config.batch_size, jax.process_count())
-    negatives = open_negatives(config, train)
+    negatives = open_negatives(config, train, open_source)
     train_orders, crops_on_host = feed.bind_orders(config, train, negatives)
     image_shape = shapes.seen_shape(train, resting_view)
     experiment = Experiment(
@@ -233,7 +234,7 @@ def two_view_losses():
     ]  # fmt: skip
 
 
-def bind_probing(section):
+def bind_probing(section, open_source=sources.open_source):
     """The probing dataset that `config.data` names, as (split, source) -> ProbingDataset.
 
     The source is that of `config.data` unless another is given.
@@ -249,11 +250,11 @@ def bind_probing(section):
 
     def make(split, source=section.source, field='data.source'):
         opened = {
-            name: sources.open_source(options[name], split, section.data_dir, f'data.{name}')
+            name: open_source(options[name], split, section.data_dir, f'data.{name}')
             for name in SOURCE_OPTIONS
             if options.get(name)
         }
-        source = sources.open_source(source, split, section.data_dir, field)
+        source = open_source(source, split, section.data_dir, field)
         given = {'split': split} if takes_split else {}
         try:
             return function(source, **{**options, **opened, **given})
@@ -278,7 +279,7 @@ def check_factor(dataset, name, field):
     return name
 
 
-def open_negatives(config, train):
+def open_negatives(config, train, open_source):
     """The dataset of `config.data.negatives`, composed as the training data are, or None."""
     source = config.data.get('negatives', '')
     if not source:
@@ -293,7 +294,7 @@ def open_negatives(config, train):
             f'config.data.negatives is {source!r}, but the loss {config.loss.name!r} takes no '
             f'negatives from elsewhere; one that does: {", ".join(taking)}.'
         )
-    negatives = bind_probing(config.data)('train', source, 'data.negatives')
+    negatives = bind_probing(config.data, open_source)('train', source, 'data.negatives')
     if negatives.source.image_shape != train.source.image_shape:
         raise BadInput(
             f'config.data.negatives is {source!r}, with images of shape '

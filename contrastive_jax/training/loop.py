@@ -18,7 +18,7 @@ from contrastive_jax.training.evaluate import Evaluator
 from contrastive_jax.training.metrics_log import MetricsLog
 from contrastive_jax.training.shapes import train_batch_shapes
 from contrastive_jax.training.state import state_shapes
-from contrastive_jax.training.step import METRICS
+from contrastive_jax.training.step import METRICS, jit_train_step
 
 
 def train(config, workdir, overrides=None, quiet=False, allowed=()):
@@ -111,17 +111,6 @@ class Run:
         """Whether the log has the evaluation of the step that the run stands at."""
         return any(
             row['step'] == self.step and 'test_accuracy' in row for row in metrics_log.read(workdir)
-        )
-
-    def jit_train_step(self):
-        """The train step with its shardings; it takes the state's memory for the next state."""
-        whole = sharding.replicated(self.experiment.mesh)
-        rows = sharding.batch_sharding(self.experiment.mesh)
-        return jax.jit(
-            self.experiment.train_step,
-            in_shardings=(whole, rows, whole, whole),
-            out_shardings=(whole, whole),
-            donate_argnums=0,
         )
 
     def initial_or_restored_state(self, workdir):
@@ -225,7 +214,7 @@ class Run:
         """The compiled train step; ahead of the loop, so that the rate is of training alone."""
         started = time.monotonic()
         shapes = train_batch_shapes(self.experiment, self.config.batch_size)
-        lowered = self.jit_train_step().lower(
+        lowered = jit_train_step(self.experiment).lower(
             self.state, shapes, self.tables, self.experiment.seed_key
         )
         compiled = lowered.compile()

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from contrastive_jax import sharding
 from contrastive_jax.data.probing.dataset import Draws, evaluation_draws
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
 from contrastive_jax.training import accumulation
@@ -87,6 +88,18 @@ def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None, ac
         ), metrics
 
     return train_step
+
+
+def jit_train_step(experiment):
+    """The train step with its shardings; it takes the state's memory for the next state."""
+    whole = sharding.replicated(experiment.mesh)
+    rows = sharding.batch_sharding(experiment.mesh)
+    return jax.jit(
+        experiment.train_step,
+        in_shardings=(whole, rows, whole, whole),
+        out_shardings=(whole, whole),
+        donate_argnums=0,
+    )
 
 
 def make_embed_step(*, dataset, view, model):
