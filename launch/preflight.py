@@ -6,9 +6,9 @@ python -m launch.preflight --config=... --loss=... --topology=v5e:4x4 --topology
 Needs `pip install -e ".[tpu]"` and neither a TPU nor the data. Several topologies make a table.
 Exits with 1 when a topology has too little memory, naming the largest batch that has enough.
 
-The floors are what the published peaks of a chip allow, not a forecast: a step takes at least the
-longest of them. The arithmetic is that of matrix products and convolutions; the memory traffic is
-that of the compiled program; what crosses the links is what each collective must send.
+The floors are what the published peaks of a chip allow, not a forecast. The arithmetic is that of
+matrix products and convolutions; what crosses the links is what each collective must send; the
+memory traffic is an estimate, of all that the instructions of the compiled program name.
 """
 
 from absl import flags
