@@ -7,7 +7,8 @@ Sources, by chip:
   v4         https://cloud.google.com/tpu/docs/v4; its links: Jouppi et al. 2023 (six of 50 GB/s)
   v5e, v6e   https://cloud.google.com/tpu/docs/v5e and /v6e
   v5p        https://cloud.google.com/tpu/docs/v5p
-The pages give the bandwidth between chips for both directions together: half of it is sent.
+The pages give the bandwidth between chips for both directions together: half of it is sent. The row
+of v2, the links of v2 to v4 and the slices of v2 and v3 were not looked up again in those papers.
 """
 
 import math

@@ -7,7 +7,8 @@ from contrastive_jax.data import sources
 from contrastive_jax.data.sources.arrays import SMALL_BYTES, check_option
 
 # Of each set: examples of 'train' and 'test' as `prepared.tfds` has them, classes, and the shape of
-# an image (None where images differ).
+# an image (None where images differ). Sizes of test splits, and those of imagenette and
+# svhn_cropped, are from memory: they change no program but by the number of steps.
 SETS = {
     'cifar10': (50_000, 10_000, 10, (32, 32, 3)),
     'cifar100': (50_000, 10_000, 100, (32, 32, 3)),
