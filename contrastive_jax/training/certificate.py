@@ -12,6 +12,7 @@ from contrastive_jax.data import batches
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training.build import build
 from contrastive_jax.training.evaluate import Evaluator
+from contrastive_jax.training.step import jit_train_step
 
 COUNTS = (1, 2, 4, 8)
 
@@ -136,16 +137,12 @@ def measure(config, count, states):
       states: the state before each step and after the last, which are appended if it is empty.
     """
     mesh = sharding.data_mesh(count)
-    whole, rows = sharding.replicated(mesh), sharding.batch_sharding(mesh)
+    whole = sharding.replicated(mesh)
     found = {quantity: {} for quantity in QUANTITIES}
     experiment = build(config, mesh, around=remembering)
     with jax.set_mesh(mesh):
         evaluator = Evaluator(experiment)
-        step_of = jax.jit(
-            experiment.train_step,
-            in_shardings=(whole, rows, whole, whole),
-            out_shardings=whole,
-        )
+        step_of = jit_train_step(experiment, donate=False)  # `states` are used again
         leads = not states
         if leads:
             states.append(jax.device_get(jax.jit(experiment.init_state)(experiment.seed_key)))

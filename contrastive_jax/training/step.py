@@ -39,13 +39,9 @@ def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None, ac
     def train_step(state, batch, tables, seed_key):
         sides = sides_of_pairs(dataset, batch, tables, seed_key, state.step)
         if negatives:
-            others = {
-                name.removeprefix('negative_'): rows
-                for name, rows in batch.items()
-                if name.startswith('negative_')
-            }
+            others, their_tables = rows_of(batch, 'negative_'), tables['negatives']
             their_key = key_for(seed_key, Role.NEGATIVES)
-            sides += sides_of_pairs(negatives, others, tables['negatives'], their_key, state.step)
+            sides += sides_of_pairs(negatives, others, their_tables, their_key, state.step)
         # All views go through the network in one pass, so that the batch norm cannot tell them
         # apart. The rows of a pair lie beside each other: on several devices no image moves.
         images = views_side_by_side(view, sides)
@@ -90,15 +86,15 @@ def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None, ac
     return train_step
 
 
-def jit_train_step(experiment):
-    """The train step with its shardings; it takes the state's memory for the next state."""
+def jit_train_step(experiment, donate=True):
+    """The train step with its shardings; by default it takes the state's memory for the next."""
     whole = sharding.replicated(experiment.mesh)
     rows = sharding.batch_sharding(experiment.mesh)
     return jax.jit(
         experiment.train_step,
         in_shardings=(whole, rows, whole, whole),
         out_shardings=(whole, whole),
-        donate_argnums=0,
+        donate_argnums=0 if donate else (),
     )
 
 
@@ -195,7 +191,9 @@ def compose_pairs(dataset, batch, tables, seed_key, step):
 
 def rows_of(batch, prefix):
     """The rows of a batch whose fields have a prefix, without it; {} if there are none."""
-    return {name: batch[prefix + name] for name in ROW if prefix + name in batch}
+    return {
+        name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)
+    }
 
 
 def step_keys(seed_key, role, step, count):

@@ -43,8 +43,8 @@ def test_the_port_can_be_used_at_once():
     port = free_port()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda i: rendezvous.meet(f'127.0.0.1:{port}', 2, i, 20.0), range(2)))
-    with socket.create_server(('', port)):
-        pass
+    with socket.create_server(('', port)) as server:  # an OSError where it is still taken
+        assert server.getsockname()[1] == port
 
 
 @pytest.mark.parametrize(

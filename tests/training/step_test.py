@@ -21,22 +21,12 @@ from contrastive_jax.training.loop import train
 from contrastive_jax.training.shapes import batch_shapes
 
 
-def jitted(experiment):
-    whole = sharding.replicated(experiment.mesh)
-    rows = sharding.batch_sharding(experiment.mesh)
-    return jax.jit(
-        experiment.train_step,
-        in_shardings=(whole, rows, whole, whole),
-        out_shardings=(whole, whole),
-    )
-
-
 def run(config, devices, steps=10):
     experiment = build(config, sharding.data_mesh(devices))
     order = batches.train_batches(
         experiment.train.source, seed=config.seed, batch_size=config.batch_size
     )
-    train_step = jitted(experiment)
+    train_step = step.jit_train_step(experiment)
     train_state, rows = experiment.init_state(experiment.seed_key), []
     with jax.set_mesh(experiment.mesh):
         for k in range(steps):
@@ -57,7 +47,7 @@ def test_four_devices_train_as_one(config):
 def test_the_lowered_step_gathers_negatives_across_devices(config):
     experiment = build(config)
     with jax.set_mesh(experiment.mesh):
-        lowered = jitted(experiment).lower(
+        lowered = step.jit_train_step(experiment).lower(
             jax.eval_shape(experiment.init_state, experiment.seed_key),
             batch_shapes(experiment.train, config.batch_size),
             {},
@@ -167,7 +157,10 @@ def test_negatives_from_another_source_train_on_four_devices_as_on_one(tmp_path,
     experiment = build(config, sharding.data_mesh(1))
     orders = experiment.train_orders()
     with jax.set_mesh(experiment.mesh):
-        train_state, train_step = experiment.init_state(experiment.seed_key), jitted(experiment)
+        train_state, train_step = (
+            experiment.init_state(experiment.seed_key),
+            step.jit_train_step(experiment),
+        )
         for batch in itertools.islice(batches.iterate(orders, 0), 3):
             assert batch['negative_image'].shape == batch['image'].shape
             train_state, metrics = train_step(
@@ -179,6 +172,13 @@ def test_negatives_from_another_source_train_on_four_devices_as_on_one(tmp_path,
     # Before anything is learned, every one of 2n - 1 candidates is as likely.
     assert abs(losses_of_four[0] - np.log(2 * config.batch_size - 1)) < 1.5
     assert 'test_accuracy' in four
+
+
+def test_negatives_of_the_same_source_are_other_batches(config):
+    config.data.negatives = 'digits'
+    orders = build(config).train_orders()
+    own, others = (orders[prefix][0]['id'] for prefix in ('', 'negative_'))
+    assert not np.array_equal(own, others)
 
 
 @pytest.mark.parametrize(

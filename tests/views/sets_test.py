@@ -61,6 +61,12 @@ def test_constant_images_of_one_pixel_or_more_give_no_nan(name, value, key):
             assert view.max() <= 1
 
 
+@pytest.mark.parametrize('name', views.__all__)
+def test_images_from_0_to_255_give_no_nan(name, image, key):
+    view, _ = compiled(name)(key, jnp.round(255 * image))
+    assert np.isfinite(view).all()
+
+
 def test_views_of_different_keys_differ_and_of_one_key_agree(image):
     first, second = jax.random.split(jax.random.key(1))
     for name in set(views.__all__) - {'none', 'centre_crop', 'flip', 'grey'}:
