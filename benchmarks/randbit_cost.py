@@ -10,6 +10,8 @@ from configs.chen2021 import randbit_digits
 from contrastive_jax import sharding, views
 from contrastive_jax.data import probing, sources
 from contrastive_jax.training import build, optimizers, state, step
+from contrastive_jax.training.bind_loss import bind_loss
+from contrastive_jax.training.sections import bind_section
 from contrastive_jax.training.shapes import seen_shape
 
 TITLE = 'RandBit in a train step'
@@ -33,7 +35,7 @@ def with_constants(source):
 def experiment_on(dataset, config, view):
     """The experiment of a config on a data set of our own."""
     experiment = build.build(config, sharding.data_mesh(1))
-    optimizer = build.bind_section(
+    optimizer = bind_section(
         optimizers,
         config.optimizer,
         'optimizer',
@@ -47,7 +49,7 @@ def experiment_on(dataset, config, view):
             dataset=dataset,
             view=view,
             model=model,
-            loss=build.bind_loss(config.loss),
+            loss=bind_loss(config.loss),
             optimizer=optimizer,
         ),
     )
@@ -61,7 +63,7 @@ def print_rows():
     """
     config = randbit_digits.get_config()
     source = sources.open_source('digits', 'train')
-    view = build.bind_section(views, config.views, 'views')
+    view = bind_section(views, config.views, 'views')
     datasets = {
         'no extra channels': probing.plain(source),
         f'{BITS} constant channels': with_constants(source),

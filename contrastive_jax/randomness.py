@@ -23,6 +23,9 @@ class Role(enum.IntEnum):
     SECOND_COMPOSITION = 8
     PARTNERS = 9
     NEGATIVES = 10
+    BESIDE = 11
+    MEMORY = 12
+    MEMORY_SETS = 13
 
 
 SPLIT_ROLES = {'train': Role.TRAIN_EXAMPLES, 'test': Role.TEST_EXAMPLES}

@@ -77,7 +77,7 @@ CONFIG = 'configs/chen2021/randbit_digits.py'
     ('field', 'value', 'sentence'),
     [
         ('loss.name', 'nt_xnt', "config.loss.name is 'nt_xnt'.*Did you mean 'nt_xent'"),
-        ('loss.name', 'contrastive', r'a function of \(anchors, bank, index\).*nt_xent'),
+        ('loss.name', 'nwj', r'a function of \(scores\), which no run has.*nt_xent'),
         ('loss.name', 'no_module:loss', "'no_module' cannot be imported"),
         ('model.name', 'resnest', "config.model.name is 'resnest', not one of"),
         ('views.name', 'crop', "config.views.name is 'crop', not one of"),

@@ -10,15 +10,21 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from contrastive_jax import losses, models, names, sharding, views
+from contrastive_jax import losses, names, sharding
 from contrastive_jax.data import batches, probing, sources
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation import protocols
 from contrastive_jax.training import accumulation, feed, optimizers, shapes, state, step
+from contrastive_jax.training.beside import with_own_rates
+from contrastive_jax.training.bind_loss import bind_loss, bind_objective, two_view_losses
+from contrastive_jax.training.bind_views import bind_model, bind_views
+from contrastive_jax.training.sections import bind_section, options_of
 
-# Every config has these fields, and no others at the top.
+# Every config has these fields at the top.
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
 NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
+# And these where the loss or the run asks for them.
+OPTIONAL = ('memory', 'target', 'init_from')
 
 # Options of a probing dataset that name another source.
 SOURCE_OPTIONS = ('digits', 'backgrounds')
@@ -45,6 +51,7 @@ class Experiment(NamedTuple):
       crops_on_host: whether they hold the second crop of each image as rows of their own.
       seed_key: the key of the config's seed.
       image_shape: (h, w, c) of what the model sees.
+      refresh: None, or what the objective does to its memory between two steps, on the host.
     """
 
     mesh: Any
@@ -62,6 +69,7 @@ class Experiment(NamedTuple):
     crops_on_host: bool
     seed_key: Any
     image_shape: Any
+    refresh: Any = None
 
     @property
     def train_tables(self):
@@ -71,8 +79,8 @@ class Experiment(NamedTuple):
 
 
 def check_fields(config):
-    """Raises BadInput unless the config has exactly the top-level fields of every config."""
-    valid = {*SECTIONS, *NUMBERS}
+    """Raises BadInput unless the config has the top-level fields of every config and no unknown."""
+    valid = {*SECTIONS, *NUMBERS, *OPTIONAL}
     for name in config:
         if name not in valid:
             raise BadInput(
@@ -88,11 +96,6 @@ def check_fields(config):
             raise BadInput(f'config.{name} is {config[name]}; it must be at least {least}.')
     if config.seed >= 2**32:
         raise BadInput(f'config.seed is {config.seed}; it must be below 2**32.')
-
-
-def options_of(section, *taken):
-    """The options of a section of the config: all but the fields in `taken`, as a plain dict."""
-    return {name: value for name, value in section.items() if name not in taken}
 
 
 def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sources.open_source):
@@ -115,7 +118,6 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     mesh = mesh or sharding.data_mesh()
     sharding.check_batch(config.batch_size, mesh)
     view, resting_view = bind_views(config.views)
-    module = bind_section(models, config.model, 'model')()
     loss = bind_loss(config.loss)
     optimizer = bind_section(
         optimizers,
@@ -141,18 +143,24 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     negatives = open_negatives(config, train, open_source)
     train_orders, crops_on_host = feed.bind_orders(config, train, negatives)
     image_shape = shapes.seen_shape(train, resting_view)
+    module = bind_model(config, train, image_shape)
+    objective = bind_objective(config, train, lambda: shapes.output_shapes(module, image_shape))
+    optimizer = with_own_rates(optimizer, objective.beside)
     experiment = Experiment(
         mesh=mesh,
         train=train,
         test=test,
         model=module,
-        init_state=lambda seed_key: state.init_state(module, optimizer, image_shape, seed_key),
+        init_state=lambda seed_key: state.init_state(
+            module, optimizer, image_shape, seed_key, objective
+        ),
         train_step=step.make_train_step(
             dataset=train,
             view=view,
             model=module,
             loss=loss,
             optimizer=optimizer,
+            objective=objective,
             negatives=negatives,
             accumulate=accumulate,
         ),
@@ -168,70 +176,11 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
         crops_on_host=crops_on_host,
         seed_key=jax.random.key(config.seed),
         image_shape=image_shape,
+        refresh=objective.refresh,
     )
     shapes.check_shapes(experiment, config.batch_size)
     check_evaluation(experiment)
     return experiment
-
-
-def bind_section(module, section, field, supplied=None, taken=()):
-    """The function a section names, bound to the section's options but for those `taken`."""
-    if 'name' not in section:
-        raise BadInput(
-            f'config.{field}.name is missing; it is one of: {", ".join(module.__all__)}.'
-        )
-    function = names.pick(module, section.name, f'{field}.name')
-    bound = names.bind(
-        function, options_of(section, 'name', *taken), field, supplied=tuple(supplied or ())
-    )
-    return lambda *args: bound(*args, **(supplied or {}))
-
-
-def bind_views(section):
-    """The view that `config.views` names, (key, image) -> image, and what it does at rest."""
-    view = bind_section(views, section, 'views')
-    options = options_of(section, 'name')
-    named = getattr(views, section.name)
-    return view, lambda image: views.without_draws(named, image, **options)
-
-
-def bind_loss(section):
-    """The loss that `config.loss` names, as (z1, z2, key) -> (scalar, parts).
-
-    A user's own, by 'module:function' or as the function itself, may return the scalar alone and
-    name the two views as it likes.
-    """
-    if 'name' not in section:
-        raise BadInput(f'config.loss.name is missing; it is one of: {", ".join(losses.__all__)}.')
-    function = names.pick_or_import(losses, section['name'], 'loss.name')
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError) as error:  # functions written in C
-        raise BadInput(f'config.loss.name is {section["name"]!r}: {error}.') from error
-    own = names.public_name(losses, function)
-    if own and own not in two_view_losses():
-        arrays = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
-        raise BadInput(
-            f'config.loss.name is {own!r}, a function of ({", ".join(arrays)}); '
-            f'a run trains on two views, with one of: {", ".join(two_view_losses())}.'
-        )
-    supplied = ('key', 'negatives')
-    bound = names.bind(function, options_of(section, 'name'), 'loss', supplied=supplied, arrays=2)
-
-    def loss(z1, z2, key, **negatives):
-        drawing = {'key': key} if 'key' in parameters else {}
-        result = bound(z1, z2, **drawing, **negatives)
-        return result if isinstance(result, tuple) else (result, {})
-
-    return loss
-
-
-def two_view_losses():
-    """The public losses of two views' projections, which a run can train on."""
-    return [
-        name for name in losses.__all__
-        if list(inspect.signature(getattr(losses, name)).parameters)[:2] == ['z1', 'z2']
-    ]  # fmt: skip
 
 
 def bind_probing(section, open_source=sources.open_source):

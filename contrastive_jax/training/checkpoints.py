@@ -73,7 +73,7 @@ class Checkpoints:
             with self._failures_named(step):
                 # Orbax warns of a save without metrics; this one is never the best.
                 metrics = {'score': -math.inf if score is None else float(score)}
-                tree = ocp.args.StandardSave(state._asdict())
+                tree = ocp.args.StandardSave(_by_name(state))
                 self._manager.save(step, args=tree, metrics=metrics)
         except RunFailed as error:
             if jax.process_count() == 1:
@@ -164,6 +164,31 @@ class Checkpoints:
         Raises:
           BadInput: no checkpoint at that step, a damaged one, or one of another architecture.
         """
+        step = self._sound(step)
+        if differing := differences(self._saved_tree(step), like._asdict()):
+            raise BadInput(
+                f'The checkpoint at step {step} is of another model in {len(differing)} arrays, '
+                f'for example {"; ".join(differing[:5])}.'
+            )
+        restored = self._manager.restore(step, args=ocp.args.StandardRestore(_by_name(like)))
+        return type(like)(**restored)
+
+    def restore_as_saved(self, placement, step=None):
+        """What is saved at a step, of whatever architecture, as a dict of trees of arrays.
+
+        Args:
+          placement: the sharding of every array.
+          step: as for `restore`, which also says what is raised.
+        """
+        step = self._sound(step)
+        like = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=placement),
+            dict(self._saved_tree(step)),
+        )
+        return self._manager.restore(step, args=ocp.args.StandardRestore(like))
+
+    def _sound(self, step):
+        """The step, by default the newest sound one, after making sure that it can be restored."""
         step = self.newest_sound(warnings.warn) if step is None else step
         if step not in self.steps:
             raise BadInput(
@@ -173,25 +198,12 @@ class Checkpoints:
             raise BadInput(
                 f'The checkpoint at step {step} {reason}; of {self.steps} choose another.'
             )
-        self._check_shapes(like, step)
-        restored = self._manager.restore(step, args=ocp.args.StandardRestore(like._asdict()))
-        return type(like)(**restored)
+        return step
 
-    def _check_shapes(self, like, step):
+    def _saved_tree(self, step):
+        """The tree of a checkpoint, with shapes and types in place of arrays."""
         saved = self._manager.item_metadata(step)
-        found = _shapes(saved.tree if hasattr(saved, 'tree') else saved)
-        wanted = _shapes(like._asdict())
-        if differing := sorted(
-            name for name in {*found, *wanted} if found.get(name) != wanted.get(name)
-        ):
-            shown = '; '.join(
-                f'{name}: saved {found.get(name)}, wanted {wanted.get(name)}'
-                for name in differing[:5]
-            )
-            raise BadInput(
-                f'The checkpoint at step {step} is of another model in {len(differing)} arrays, '
-                f'for example {shown}.'
-            )
+        return saved.tree if hasattr(saved, 'tree') else saved
 
     def _seal(self):
         if jax.process_index() == 0:
@@ -218,6 +230,28 @@ class Checkpoints:
                 f'{reason[:300]}. '
                 + (f'Step {kept[-1]} is kept.' if kept else 'No checkpoint was made before.')
             ) from error
+
+
+def differences(saved, wanted):
+    """Where the shapes of two trees differ: 'name: saved (3,), wanted None' for each array."""
+    found, expected = _shapes(saved), _shapes(wanted)
+    return [
+        f'{name}: saved {found.get(name)}, wanted {expected.get(name)}'
+        for name in sorted({*found, *expected})
+        if found.get(name) != expected.get(name)
+    ]
+
+
+def _by_name(state):
+    """The fields of a state by name, without those that are empty by default and in fact.
+
+    So the checkpoint of a run that needs none of them is no larger for their sake.
+    """
+    return {
+        name: tree
+        for name, tree in state._asdict().items()
+        if name not in state._field_defaults or jax.tree.leaves(tree)
+    }
 
 
 def _score(metrics):

@@ -19,6 +19,7 @@ from contrastive_jax.training.metrics_log import MetricsLog
 from contrastive_jax.training.shapes import train_batch_shapes
 from contrastive_jax.training.state import state_shapes
 from contrastive_jax.training.step import METRICS, jit_train_step
+from contrastive_jax.training.warm_start import warm_started
 
 
 def train(config, workdir, overrides=None, quiet=False, allowed=()):
@@ -57,6 +58,11 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
             say(f'{workdir}: finished before, at step {row["step"]}; nothing to do.')
             return row
     experiment = hosts.together(build, config)
+    if not hosts.on_first(workdirs.is_run, workdir):
+        # Before it becomes a run: whatever cannot be taken over.
+        hosts.together(
+            warm_started, state_shapes(experiment), config.get('init_from'), experiment.mesh
+        )
     hosts.on_first(*claim)
     with workdirs.named_in_errors(workdir, BadInput):
         checkpoints = Checkpoints(workdir)
@@ -124,7 +130,8 @@ class Run:
                 out_shardings=sharding.replicated(self.experiment.mesh),
                 compiler_options=quickly if jax.default_backend() == 'cpu' else None,
             )
-            return init_state(self.experiment.seed_key)
+            state = init_state(self.experiment.seed_key)
+            return warm_started(state, self.config.get('init_from'), self.experiment.mesh)
         self.say(f'{workdir}: continues from step {step}.')
         return self.checkpoints.restore(state_shapes(self.experiment), step)
 
@@ -174,6 +181,9 @@ class Run:
                     self.state, batch, self.tables, self.experiment.seed_key
                 )
                 self.step += 1
+                if self.experiment.refresh:
+                    memory = self.experiment.refresh(self.state.memory, self.step)
+                    self.state = self.state._replace(memory=memory)
                 self.pending.append(metrics)
                 self.checkpoints.poll()
                 bar.update(1)

@@ -42,6 +42,17 @@ def seen_shape(dataset, view):
     return height, width, channels + composed['channels'].shape[0]
 
 
+def output_shapes(model, image_shape):
+    """(f, d, whether it has batch norm) of a model's features h [n, f] and projections z [n, d]."""
+    with early_sentences():
+        (h, z), variables = jax.eval_shape(
+            lambda images, key: model.init_with_output(key, images, train=False),
+            jax.ShapeDtypeStruct((1, *image_shape), 'float32'),
+            jax.random.key(0),
+        )
+    return h.shape[-1], z.shape[-1], bool(variables.get('batch_stats'))
+
+
 def check_shapes(experiment, batch_size):
     """Traces the train step without compiling it, so that a bad option is an early sentence."""
     with early_sentences():

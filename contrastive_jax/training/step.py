@@ -1,4 +1,7 @@
-"""The train step: two views, one forward pass, one loss, one update; and its evaluation twin."""
+"""The train step: views, one forward pass, one loss, one update; and its evaluation twin.
+
+What the loss compares beyond two views, its `Objective` makes: see `objectives`.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +10,9 @@ import optax
 from contrastive_jax import sharding
 from contrastive_jax.data.probing.dataset import Draws, evaluation_draws
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
-from contrastive_jax.training import accumulation
+from contrastive_jax.training import accumulation, targets
+from contrastive_jax.training import beside as modules_beside
+from contrastive_jax.training.objectives import PAIRS, Seen
 
 # What every step reports; a loss's parts have other names.
 METRICS = ('loss', 'gradient_norm', 'parameter_norm')
@@ -16,15 +21,19 @@ METRICS = ('loss', 'gradient_norm', 'parameter_norm')
 ROW = ('image', 'label', 'id')
 
 
-def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None, accumulate=1):
+def make_train_step(
+    *, dataset, view, model, loss, optimizer, objective=PAIRS, negatives=None, accumulate=1
+):
     """The function that trains.
 
     Args:
       dataset: a `ProbingDataset`.
       view: (key, image) -> image.
       model: a Linen module, (images, train) -> (h, z).
-      loss: (z1, z2, key) -> (scalar, parts), with a keyword `negatives` [m, d] where there are any.
+      loss: (*arrays, key, **options) -> (scalar, parts), the arrays and options being those of
+        the objective: (z1, z2, key), with a keyword `negatives` [m, d] where there are any.
       optimizer: an optax transformation, whose update takes the loss as `value`.
+      objective: the `Objective` that feeds the loss; two views by default.
       negatives: None, or the `ProbingDataset` whose examples are the only negatives: the batch then
         has `negative_image` and so on, and the tables have an entry `negatives` with its own. Of n
         pairs and n of its examples the loss gets the two views of n - 1: with its positive an
@@ -38,40 +47,67 @@ def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None, ac
 
     def train_step(state, batch, tables, seed_key):
         sides = sides_of_pairs(dataset, batch, tables, seed_key, state.step)
+        sides = sides[: objective.num_sides]
+        seen = Seen(
+            examples=[examples for examples, _ in sides],
+            ids=batch['id'],
+            memory=state.memory,
+            step=state.step,
+            key=key_for(seed_key, Role.MEMORY_SETS, state.step),
+        )
         if negatives:
-            others, their_tables = rows_of(batch, 'negative_'), tables['negatives']
-            their_key = key_for(seed_key, Role.NEGATIVES)
-            sides += sides_of_pairs(negatives, others, their_tables, their_key, state.step)
+            sides += sides_of_negatives(negatives, batch, tables, seed_key, state.step)
         # All views go through the network in one pass, so that the batch norm cannot tell them
         # apart. The rows of a pair lie beside each other: on several devices no image moves.
         images = views_side_by_side(view, sides)
 
+        def images_of(places):
+            if places == slice(None):
+                return images
+            by_side = images.reshape(-1, len(sides), *images.shape[1:])
+            return by_side[:, places].reshape(-1, *images.shape[1:])
+
         def embed(params, images):
             variables = {'params': params, 'batch_stats': state.batch_stats}
-            (_, z), updated = model.apply(variables, images, train=True, mutable=['batch_stats'])
-            return z, updated.get('batch_stats', {})
+            outputs, updated = model.apply(variables, images, train=True, mutable=['batch_stats'])
+            return outputs, updated.get('batch_stats', {})
 
-        def loss_of(z):
-            z = z.reshape(-1, len(sides), z.shape[-1])
-            against = {'negatives': z[:, 2:].reshape(-1, z.shape[-1])[:-2]} if negatives else {}
-            return loss(z[:, 0], z[:, 1], key_for(seed_key, Role.LOSS, state.step), **against)
+        def by_example(z):
+            return z.reshape(len(batch['id']), -1, z.shape[-1])
 
-        def objective(params):
-            z, batch_stats = embed(params, images)
-            value, parts = loss_of(z)
-            return value, (parts, batch_stats)
+        if objective.momentum:
+            (_, z), _ = embed(state.target, images_of(objective.target_sides))
+            seen = seen._replace(targets=by_example(z))
+
+        def loss_of(z, outputs=None):
+            known = seen._replace(z=by_example(z), outputs=outputs)
+            arrays, options = objective.arrays(known)
+            value, parts = loss(*arrays, key_for(seed_key, Role.LOSS, state.step), **options)
+            return value, (parts, known.z)
+
+        def value_of(trained):
+            at = state.with_trained(trained)
+            (h, z), batch_stats = embed(at.params, images_of(objective.sides))
+            outputs, stats_beside = modules_beside.apply(objective.beside, at.beside, h, z)
+            value, kept = loss_of(z, outputs)
+            return value, (kept, batch_stats, stats_beside)
 
         if accumulate == 1:
-            gradient_of = jax.value_and_grad(objective, has_aux=True)
-            (value, (parts, batch_stats)), gradient = gradient_of(state.params)
+            gradient_of = jax.value_and_grad(value_of, has_aux=True)
+            (value, (kept, batch_stats, stats_beside)), gradient = gradient_of(state.trained)
         else:
             accumulation.check_model(accumulate, state.batch_stats)
-            (value, parts), gradient = accumulation.value_and_gradient(
-                lambda *given: embed(*given)[0], state.params, images, loss_of, accumulate
+            (value, kept), gradient = accumulation.value_and_gradient(
+                lambda *given: embed(*given)[0][1],
+                state.params,
+                images_of(objective.sides),
+                loss_of,
+                accumulate,
             )
-            batch_stats = state.batch_stats
-        updates, opt_state = optimizer.update(gradient, state.opt_state, state.params, value=value)
-        params = optax.apply_updates(state.params, updates)
+            batch_stats, stats_beside = state.batch_stats, {}
+        parts, z = kept
+        updates, opt_state = optimizer.update(gradient, state.opt_state, state.trained, value=value)
+        params = optax.apply_updates(state.trained, updates)
         metrics = {
             **parts,
             'loss': value,
@@ -79,9 +115,10 @@ def make_train_step(*, dataset, view, model, loss, optimizer, negatives=None, ac
             # Of the parameters that this step made: finite as long as the run may go on.
             'parameter_norm': optax.tree.norm(params),
         }
-        return state._replace(
-            step=state.step + 1, params=params, batch_stats=batch_stats, opt_state=opt_state
-        ), metrics
+        after = state.with_trained(params)._replace(batch_stats=batch_stats, opt_state=opt_state)
+        if state.beside:
+            after = after._replace(beside={**after.beside, 'batch_stats': stats_beside})
+        return kept_up(after, objective, seen._replace(z=z)), metrics
 
     return train_step
 
@@ -96,6 +133,14 @@ def jit_train_step(experiment, donate=True):
         out_shardings=(whole, whole),
         donate_argnums=0 if donate else (),
     )
+
+
+def kept_up(state, objective, seen):
+    """The next step's state: its momentum encoder follows, its memory takes what was seen."""
+    if objective.momentum:
+        momentum = objective.momentum(state.step)
+        state = state._replace(target=targets.follow(state.target, state.params, momentum))
+    return state._replace(step=state.step + 1, memory=objective.write(state.memory, seen))
 
 
 def make_embed_step(*, dataset, view, model):
@@ -134,6 +179,13 @@ def sides_of_pairs(dataset, batch, tables, seed_key, step):
     roles = (Role.FIRST_VIEW, Role.SECOND_VIEW)
     keys = [step_keys(seed_key, role, step, len(batch['id'])) for role in roles]
     return [*zip(compose_pairs(dataset, batch, tables, seed_key, step), keys, strict=True)]
+
+
+def sides_of_negatives(negatives, batch, tables, seed_key, step):
+    """As `sides_of_pairs`, of the dataset that all negatives come from."""
+    others = rows_of(batch, 'negative_')
+    their_key = key_for(seed_key, Role.NEGATIVES)
+    return sides_of_pairs(negatives, others, tables['negatives'], their_key, step)
 
 
 def views_side_by_side(view, sides):

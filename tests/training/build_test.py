@@ -90,8 +90,8 @@ def test_a_second_source_that_is_not_there_is_named(config):
 @pytest.mark.parametrize(
     ('section', 'sentence'),
     [
-        ({'name': losses.contrastive, 'temperature': 0.1}, r"'contrastive', a function of \(anch"),
-        ({'name': 'contrastive_jax.losses:supcon', 'temperature': 0.1}, "'supcon', a function of"),
+        ({'name': losses.nwj}, r"'nwj', a function of \(scores\), which no run has; it is one of"),
+        ({'name': 'contrastive_jax.losses:info_nce_bound'}, r'a function of \(loss, k\)'),
         ({'name': losses.nt_xent, 'temprature': 0.1}, "Did you mean 'temperature'"),
         ({'name': losses.nt_xent}, 'config.loss.temperature is missing'),
         ({'name': lambda a, b, tau: a, 'tua': 1}, "Did you mean 'tau'"),

@@ -1,0 +1,109 @@
+"""Objectives over memory banks: `Setting` to `Objective`."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+
+from contrastive_jax import names
+from contrastive_jax.losses.similarities import unit_rows
+from contrastive_jax.memory import bank as banks
+from contrastive_jax.training import memories
+from contrastive_jax.training.objectives import Objective
+
+
+def one_bank(setting):
+    """One view of every example against the bank: a single augmentation, as in the papers."""
+    return over_banks(setting, ('',))
+
+
+def two_banks(setting):
+    """Two encoders of one view, each against the bank of the other; z has both, side by side."""
+    return over_banks(setting, ('1', '2'))
+
+
+def over_banks(setting, suffixes):
+    """The objective over banks of these suffixes; memory has `bank<suffix>` [N, d] for each.
+
+    Where sets are made of clusters it has `clusters<suffix>` [N, seeds] as well.
+    """
+    wanted = wanted_sets(setting)
+    sections = {name: setting.memory[name] for name in wanted if name in setting.memory}
+    others = {name: value for name, value in setting.memory.items() if name not in sections}
+    momentum = names.bind(memories.bank, others, 'memory')()
+    size = len(setting.dataset.source)
+    rules = memories.bind_sets(sections, wanted, size, max(1, size // setting.batch_size))
+    fitted = next((rule for rule in rules.values() if rule.fit), None)
+
+    def anchors_of(seen):
+        return [unit_rows(rows) for rows in jnp.split(seen.z[:, 0], len(suffixes), axis=1)]
+
+    def arrays(seen):
+        anchors = anchors_of(seen)
+        held = [seen.memory[f'bank{suffix}'] for suffix in suffixes]
+        return (*anchors, *held, seen.ids), sets_of(rules, seen, anchors, suffixes)
+
+    def init_memory(key):
+        dimensions = setting.shapes()[1] // len(suffixes)
+        memory = {}
+        for number, suffix in enumerate(suffixes):
+            own = jax.random.fold_in(key, number)
+            memory[f'bank{suffix}'] = banks.init(own, size, dimensions)
+            if fitted:
+                memory[f'clusters{suffix}'] = fitted.labels()
+        return memory
+
+    def write(memory, seen):
+        written = dict(memory)
+        for suffix, rows in zip(suffixes, anchors_of(seen), strict=True):
+            bank = memory[f'bank{suffix}']
+            written[f'bank{suffix}'] = banks.write(bank, seen.ids, rows, momentum=momentum)
+        return written
+
+    return Objective(
+        arrays,
+        num_sides=1,
+        init_memory=init_memory,
+        write=write,
+        refresh=(lambda memory, step: refreshed(fitted, memory, step)) if fitted else None,
+    )
+
+
+def wanted_sets(setting):
+    """The sets that the loss asks for: one each, or for two banks a pair where the config says."""
+    parameters = inspect.signature(setting.function).parameters
+    return [
+        name for name in memories.RULES
+        if name in parameters or (f'{name}s' in parameters and name in setting.memory)
+    ]  # fmt: skip
+
+
+def sets_of(rules, seen, anchors, suffixes):
+    """The options that give a loss its sets, of each anchors' rows in the bank they face."""
+    made = []
+    # Of two encoders each faces the bank of the other.
+    for number, (rows, against) in enumerate(zip(anchors, suffixes[::-1], strict=True)):
+        of = memories.Anchors(
+            rows=rows,
+            bank=seen.memory[f'bank{against}'],
+            index=seen.ids,
+            labels=seen.memory.get(f'clusters{against}'),
+            step=seen.step,
+            key=jax.random.fold_in(seen.key, number),
+        )
+        made.append(memories.make_sets(rules, of))
+    if len(suffixes) == 1:
+        return made[0]
+    return {f'{name}s': tuple(of[name] for of in made) for name in rules}
+
+
+def refreshed(rule, memory, step):
+    """The memory with its clusters fitted anew, if they are due after this step."""
+    if step % rule.refresh_every:
+        return memory
+    fitted = {}
+    for name, labels in memory.items():
+        if name.startswith('clusters'):
+            bank = memory[name.replace('clusters', 'bank')]
+            fitted[name] = jax.device_put(rule.fit(bank), labels.sharding)
+    return {**memory, **fitted}
