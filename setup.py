@@ -46,6 +46,7 @@ setup(
         ],
         'weights': ['safetensors>=0.4,<0.9'],  # to exchange encoders with torchvision and timm
         'prepare': ['tensorflow>=2.18,<3'],  # only to prepare a TFDS data set, never to read one
+        'cuda': ['jax[cuda12]>=0.10,<0.12'],
         'tpu': ['jax[tpu]>=0.10,<0.12', 'gcsfs>=2025.1,<2028'],
     },
 )

@@ -121,18 +121,43 @@ def parse_call(text):
       BadInput: text of another form.
     """
     name, _, options = text.partition(',')
+    return name.strip(), parse_options(options)
+
+
+def parse_options(text):
+    """Options from text: 'momentum=0.5,close=nearest(count=10)' is a dict of two.
+
+    Args:
+      text: options as in a call. A bare word is a string; a call is a section with its `name`, or,
+        of `dict`, one without.
+
+    Returns:
+      dict of options.
+
+    Raises:
+      BadInput: text of another form.
+    """
     try:
-        call = ast.parse(f'call({options})', mode='eval').body
-        if call.args or any(keyword.arg is None for keyword in call.keywords):
-            raise SyntaxError
-        return name.strip(), {
-            keyword.arg: keyword.value.id
-            if isinstance(keyword.value, ast.Name)
-            else ast.literal_eval(keyword.value)
-            for keyword in call.keywords
-        }
+        return options_of_call(ast.parse(f'call({text})', mode='eval').body)
     except (AttributeError, SyntaxError, ValueError) as error:
-        raise BadInput(f'{text!r} must look like name,option=value,option=value.') from error
+        raise BadInput(f'{text!r} must look like option=value,option=value.') from error
+
+
+def options_of_call(call):
+    """The keywords of a parsed call as a dict."""
+    if call.args or any(keyword.arg is None for keyword in call.keywords):
+        raise SyntaxError
+    return {keyword.arg: value_of(keyword.value) for keyword in call.keywords}
+
+
+def value_of(node):
+    """The value that a parsed expression stands for, see `parse_options`."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Call):
+        named = {} if node.func.id == 'dict' else {'name': node.func.id}
+        return {**named, **options_of_call(node)}
+    return ast.literal_eval(node)
 
 
 def bind(function, options, field, supplied=(), arrays=None):

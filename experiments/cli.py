@@ -13,7 +13,6 @@ from pathlib import Path
 
 from absl import flags
 
-from contrastive_jax import names
 from contrastive_jax.errors import BadInput, Preempted, RunFailed
 from experiments import config_files
 
@@ -47,6 +46,7 @@ def exit_code(main, argv):
     except Exception as error:  # a config file is Python of the user's: it may raise anything
         return complain(describe(error))
     keep_compiled_programs()
+    repeat_to_the_bit()
     try:
         return main() or DONE
     except BadInput as error:
@@ -77,7 +77,7 @@ def check_config_flags(arguments):
     if fields:
         config = config_files.load(path).get_config(*([argument] if argument else []))
         for field in fields:
-            names.check_field(config, field)
+            config_files.check_field(config, field)
 
 
 def complain(sentence):
@@ -121,6 +121,16 @@ def use_large_pages():
     if platform.libc_ver()[0] == 'glibc' and 'GLIBC_TUNABLES' not in os.environ:
         os.environ['GLIBC_TUNABLES'] = 'glibc.malloc.hugetlb=1'
         os.execv(sys.executable, sys.orig_argv)
+
+
+def repeat_to_the_bit():
+    """Tells XLA so, where --deterministic is given; to be called before JAX asks for devices.
+
+    A CPU does so in any case. On a GPU scattered sums and some convolutions do not.
+    """
+    if 'deterministic' in flags.FLAGS and flags.FLAGS.deterministic:
+        given = os.environ.get('XLA_FLAGS', '')
+        os.environ['XLA_FLAGS'] = f'{given} --xla_gpu_exclude_nondeterministic_ops=true'.strip()
 
 
 def keep_compiled_programs():

@@ -19,6 +19,13 @@ REPLACEABLE = {
     'evaluation': 'knn,k=20',
 }
 
+# What a config may lack; a flag gives it whole.
+OPTIONAL = {
+    'memory': 'momentum=0.5,background=nearest(count=4096)',
+    'target': 'momentum=0.99,schedule=cosine',
+    'init_from': 'runs/before@2000',
+}
+
 
 def define(workdir=True):
     """Defines --config and --workdir, both required, and a flag for each replaceable section.
@@ -31,6 +38,11 @@ def define(workdir=True):
         flags.DEFINE_string('workdir', None, 'The directory that keeps what is written.')
     for section, example in REPLACEABLE.items():
         flags.DEFINE_string(section, '', f"Replaces config.{section} whole: '{example}'.")
+    for field, example in OPTIONAL.items():
+        flags.DEFINE_string(field, '', f"Gives config.{field}: '{example}'.")
+    flags.DEFINE_bool(
+        'deterministic', False, 'On a GPU, only operations that repeat to the bit; they are slower.'
+    )
     flags.mark_flags_as_required(['config', 'workdir'] if workdir else ['config'])
 
 
@@ -48,7 +60,23 @@ def config_and_overrides():
             with config.unlocked():
                 config[section] = {**named, **options}
             overrides = {**overrides, section: text}
+    for field in OPTIONAL:
+        if text := flags.FLAGS[field].value:
+            with config.unlocked():
+                config[field] = text if field == 'init_from' else names.parse_options(text)
+            overrides = {**overrides, field: text}
     return config, overrides
+
+
+def check_field(config, field):
+    """Raises BadInput unless the config has a dotted field that a flag wants to change."""
+    section = field.partition('.')[0]
+    if section in OPTIONAL and section not in config:
+        raise BadInput(
+            f'config.{field} does not exist: this config has no {section}. Give it whole, as in '
+            f"--{section}='{OPTIONAL[section]}'."
+        )
+    names.check_field(config, field)
 
 
 def module_of_config():

@@ -128,12 +128,20 @@ def test_a_function_of_any_options_takes_any():
     assert names.bind(lambda x, **options: options, {'a': 1}, 'loss')(0) == {'a': 1}
 
 
+def test_sections_within_sections_are_read_from_text():
+    assert names.parse_options('momentum=0.5,close=nearest(count=10),temperature=dict(a=(1,))') == {
+        'momentum': 0.5,
+        'close': {'name': 'nearest', 'count': 10},
+        'temperature': {'a': (1,)},
+    }
+
+
 def test_a_call_is_read_from_text():
     assert names.parse_call('knn,k=1') == ('knn', {'k': 1})
     assert names.parse_call('a.b:c,tau=[0.1, 2],kind=cosine') == (
         'a.b:c',
         {'tau': [0.1, 2], 'kind': 'cosine'},
     )
-    for text in ('knn,k', 'knn,k=', 'knn,**x', 'knn,k=f(1)'):
+    for text in ('knn,k', 'knn,k=', 'knn,**x', 'knn,k=f(1)', 'knn,k=a.b(c=1)'):
         with pytest.raises(BadInput, match='must look like'):
             names.parse_call(text)

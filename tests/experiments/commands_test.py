@@ -44,6 +44,9 @@ def test_help_exits_with_0_and_shows_the_command(module):
         (['--config.loss.temprature=1'], "Did you mean 'temperature'"),
         (['--config.num_steps=abc'], '--config.num_steps=abc: invalid literal'),
         (['--config.nothing=1'], "config has no 'nothing'"),
+        (['--config.memory.size=8'], 'this config has no memory. Give it whole, as in --memory='),
+        (['--loss=queue_contrastive', '--memory=size'], "'size' must look like option=value"),
+        (['--init_from=nowhere'], 'nowhere is not the directory of a run'),
         (['--wrkdir=x'], "Unknown command line flag 'wrkdir'"),
         (['stray'], "'stray' is not a flag"),
         (['--config=configs/none.py'], "--config is 'configs/none.py': there is no such file"),
@@ -84,6 +87,22 @@ def test_train_then_evaluate_then_train_again(tmp_path):
     wrong = run('evaluate', f'--workdir={tmp_path}', '--factor=colour')
     assert wrong.returncode == 2
     assert 'label, code' in wrong.stderr
+
+
+@pytest.mark.slow
+def test_a_run_with_a_queue_and_one_that_starts_from_it(tmp_path):
+    flags = [f'--config={CONFIG}', '--loss=queue_contrastive,temperature=0.2', '--memory=size=32']
+    done = run('train', *flags, '--deterministic', f'--workdir={tmp_path / "before"}')
+    assert done.returncode == 0, done.stderr
+    config = json.loads((tmp_path / 'before' / 'config.json').read_text())
+    assert config['config']['memory'] == {'size': 32}
+    after = tmp_path / 'after'
+    done = run('train', *flags, f'--init_from={tmp_path / "before"}@2', f'--workdir={after}')
+    assert done.returncode == 0, done.stderr
+    plain = run('train', *flags, f'--workdir={tmp_path / "plain"}')
+    assert plain.returncode == 0, plain.stderr
+    first, warm = (metrics_log.read(tmp_path / name)[0]['loss'] for name in ('plain', 'after'))
+    assert first != warm
 
 
 def test_a_sweep_from_flags(tmp_path):
