@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from contrastive_jax.errors import BadInput
-from contrastive_jax.evaluation.linear_probe import check_embeddings
+from contrastive_jax.evaluation.rows import checked_sets
 from contrastive_jax.losses.similarities import inner_products, unit_rows
 
 
@@ -30,12 +30,11 @@ def knn_accuracy(train, train_labels, test, test_labels, *, k=20, temperature=0.
 
     Source: Wu et al. 2018, section 3.4; wu2020 uses k = 1.
     """
-    train, test = check_embeddings(train, train_labels, test, test_labels)
+    train, train_labels, test, test_labels = checked_sets(train, train_labels, test, test_labels)
     if not 1 <= k <= len(train):
         raise BadInput(f'k is {k}, outside 1..{len(train)}, the number of training rows.')
     if temperature <= 0:
         raise BadInput(f'temperature is {temperature}; it must be positive.')
-    train_labels, test_labels = np.asarray(train_labels), np.asarray(test_labels)
     # Only classes that occur can be voted for: labels may be as large and as sparse as codes.
     classes, places = np.unique(train_labels, return_inverse=True)
     predicted = _vote(

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.intervals import wilson
+from contrastive_jax.evaluation.rows import checked_sets
 
 
 def linear_probe(
@@ -36,7 +37,7 @@ def linear_probe(
     """
     if not regularization >= 0:
         raise BadInput(f'regularization is {regularization}; it must be at least 0.')
-    train, test = check_embeddings(train, train_labels, test, test_labels)
+    train, train_labels, test, test_labels = checked_sets(train, train_labels, test, test_labels)
     mean, deviation = train.mean(axis=0), train.std(axis=0)
     # A constant dimension says nothing; dividing by its zero deviation would say NaN.
     deviation = np.where(deviation > 1e-12 * (1 + np.abs(mean)), deviation, np.inf)
@@ -48,7 +49,7 @@ def linear_probe(
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', ConvergenceWarning)  # told by `converged`
         classifier.fit(train, train_labels)
-    correct = int(np.sum(classifier.predict(test) == np.asarray(test_labels)))
+    correct = int(np.sum(classifier.predict(test) == test_labels))
     low, high = wilson(correct, len(test))
     return {
         'test_accuracy': correct / len(test),
@@ -57,29 +58,3 @@ def linear_probe(
         'train_accuracy': float(classifier.score(train, train_labels)),
         'converged': float(np.max(classifier.n_iter_) < max_iterations),
     }
-
-
-def check_embeddings(train, train_labels, test, test_labels):
-    """Both sets of embeddings as float64 arrays, or BadInput saying what is wrong with them."""
-    sets = {}
-    for name, rows, labels in (('train', train, train_labels), ('test', test, test_labels)):
-        rows = np.asarray(rows, np.float64)
-        if rows.ndim != 2 or len(rows) != len(labels) or not len(rows):
-            raise BadInput(
-                f'{name} embeddings must be [n, d] with n > 0 labels, got {rows.shape} and '
-                f'{len(labels)} labels.'
-            )
-        bad = int(np.sum(~np.isfinite(rows).all(axis=1)))
-        if bad:
-            raise BadInput(f'{bad} of {len(rows)} {name} embeddings are not finite.')
-        sets[name] = rows
-    if sets['train'].shape[1] != sets['test'].shape[1]:
-        raise BadInput(
-            f'train and test embeddings have {sets["train"].shape[1]} and '
-            f'{sets["test"].shape[1]} dimensions; the two must be equal.'
-        )
-    if len(np.unique(train_labels)) < 2:
-        raise BadInput(
-            f'train labels are all {np.asarray(train_labels)[0]}: nothing to tell apart.'
-        )
-    return sets['train'], sets['test']

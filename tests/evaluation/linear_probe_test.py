@@ -82,7 +82,7 @@ def test_bad_embeddings_are_named():
     broken[3, 0], broken[7, 1] = np.nan, np.inf
     with pytest.raises(BadInput, match='2 of 30 train embeddings are not finite'):
         linear_probe(broken, labels, test, test_labels)
-    with pytest.raises(BadInput, match='train embeddings must be'):
+    with pytest.raises(BadInput, match='train labels must be one a row'):
         linear_probe(train, labels[:-1], test, test_labels)
     with pytest.raises(BadInput, match='16 and 15 dimensions'):
         linear_probe(train, labels, test[:, 1:], test_labels)
