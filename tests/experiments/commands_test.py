@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from contrastive_jax.models.torchvision_weights import from_torchvision, read_weights
 from contrastive_jax.training import metrics_log
+from contrastive_jax.training.restore import restored_run
 
 ROOT = Path(__file__).parents[2]
 CONFIG = 'configs/chen2021/randbit_digits.py:smoke'
@@ -103,6 +106,26 @@ def test_a_run_with_a_queue_and_one_that_starts_from_it(tmp_path):
     assert plain.returncode == 0, plain.stderr
     first, warm = (metrics_log.read(tmp_path / name)[0]['loss'] for name in ('plain', 'after'))
     assert first != warm
+
+
+@pytest.mark.slow
+def test_the_encoder_of_a_run_goes_out_in_torchvisions_form(tmp_path):
+    workdir, output = tmp_path / 'run', tmp_path / 'out' / 'encoder.safetensors'
+    model = '--model=resnet,depth=18,width=0.125,stem=cifar,variant=torchvision'
+    done = run('train', f'--config={CONFIG}', model, f'--workdir={workdir}')
+    assert done.returncode == 0, done.stderr
+    flags = [f'--workdir={workdir}', f'--output={output}']
+    done = run('export_weights', *flags)
+    assert done.returncode == 0, done.stderr
+    assert 'of step 2' in done.stdout
+    _, state = restored_run(workdir)
+    read = from_torchvision(state.variables, read_weights(output))
+    for layer in ('layer1_0', 'layer4_1'):
+        kernels = [tree['params'][layer]['conv1']['kernel'] for tree in (state.variables, read)]
+        np.testing.assert_array_equal(*kernels)
+    again = run('export_weights', *flags)
+    assert again.returncode == 2
+    assert 'exists already' in again.stderr
 
 
 def test_a_sweep_from_flags(tmp_path):

@@ -1,0 +1,35 @@
+"""A run read from its directory: its experiment, and the state of one of its checkpoints."""
+
+from ml_collections import ConfigDict
+
+from contrastive_jax.errors import BadInput
+from contrastive_jax.training import build, state, workdir
+from contrastive_jax.training.checkpoints import Checkpoints
+
+
+def restored_run(path, *, step=None, evaluation=None):
+    """What a directory's config builds, and the state of a checkpoint.
+
+    Args:
+      path: the directory of a run.
+      step: of the checkpoint; the newest sound one by default.
+      evaluation: dict of `name` and options in place of `config.evaluation`, whose factor stays.
+
+    Returns:
+      (Experiment, TrainState).
+
+    Raises:
+      BadInput: no run, no checkpoint, or a config that cannot be built any more.
+    """
+    config = ConfigDict(workdir.read_config(path))
+    if evaluation is not None:
+        kept = {'factor': config.evaluation.get('factor', 'label')}
+        config.evaluation = ConfigDict({**kept, **evaluation})
+    experiment = build.build(config)
+    checkpoints = Checkpoints(path, create=False)
+    try:
+        if checkpoints.latest_step is None:
+            raise BadInput(f'workdir {path} has no checkpoint yet.')
+        return experiment, checkpoints.restore(state.state_shapes(experiment), step)
+    finally:
+        checkpoints.close()
