@@ -1,0 +1,106 @@
+"""Embeddings in a file: an npz that any framework can write, or the array alone as npy."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation.rows import checked_labels, checked_rows
+
+FACTOR = 'factor_'
+
+
+class Embeddings(NamedTuple):
+    """What is known of n examples.
+
+    Attributes:
+      h: features [n, f].
+      z: projections [n, d], or None.
+      factors: dict of name to integers [n]; the class is `label`.
+      ids: integers [n], or None.
+      source: what they are, in words: the file, the split, the encoder.
+    """
+
+    h: Any
+    z: Any
+    factors: dict
+    ids: Any
+    source: str
+
+
+def save(path, embeddings, protocol=''):
+    """Writes `embeddings` as npz: `embeddings`, `projections`, `factor_<name>`, `ids`, `protocol`.
+
+    `labels` is the factor `label` again, under the name that other programs look for.
+
+    Args:
+      path: ends in .npz; a file that exists is not written over.
+      embeddings: an `Embeddings`.
+      protocol: how they were made, in words.
+
+    Raises:
+      BadInput: another ending, or the file exists.
+    """
+    path = Path(path)
+    if path.suffix != '.npz':
+        raise BadInput(f'output is {str(path)!r}; it must end in .npz.')
+    if path.exists():
+        raise BadInput(f'output {path} exists already; choose another.')
+    fields = {'embeddings': embeddings.h, 'protocol': np.array(protocol)}
+    if embeddings.z is not None:
+        fields['projections'] = embeddings.z
+    if embeddings.ids is not None:
+        fields['ids'] = embeddings.ids
+    fields |= {FACTOR + name: values for name, values in embeddings.factors.items()}
+    if 'label' in embeddings.factors:
+        fields['labels'] = embeddings.factors['label']
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix('.part')
+    with beside.open('wb') as file:
+        np.savez(file, **fields)
+    beside.replace(path)
+
+
+def load(path):
+    """The `Embeddings` of a file.
+
+    Args:
+      path: .npz with `embeddings` [n, f] and, if known, `projections` [n, d], `labels` [n],
+        `factor_<name>` [n] and `ids` [n]; or .npy, the embeddings alone.
+
+    Raises:
+      BadInput: no such file, none of that form, or values that cannot be; the field is named.
+    """
+    path = Path(path)
+    try:
+        file = np.load(path)
+        fields = dict(file) if hasattr(file, 'files') else {'embeddings': file}
+    except FileNotFoundError as error:
+        raise BadInput(f'There is no file {path}.') from error
+    except (ValueError, OSError, EOFError) as error:
+        raise BadInput(f'{path} cannot be read as .npz or .npy: {error}.') from error
+    if 'embeddings' not in fields:
+        shown = ', '.join(sorted(fields)) or 'nothing'
+        raise BadInput(f"{path} has no array 'embeddings', but: {shown}.")
+    h = checked_rows(fields['embeddings'], f'embeddings of {path}')
+    z = fields.get('projections')
+    if z is not None:
+        z = checked_rows(z, f'projections of {path}')
+        if len(z) != len(h):
+            raise BadInput(f'{path} has {len(h)} embeddings and {len(z)} projections.')
+    factors = {
+        name.removeprefix(FACTOR): values
+        for name, values in fields.items()
+        if name.startswith(FACTOR)
+    }
+    if 'labels' in fields:
+        factors = {'label': fields['labels'], **factors}
+    factors = {
+        name: checked_labels(values, len(h), f'{name} of {path}')
+        for name, values in factors.items()
+    }
+    ids = fields.get('ids')
+    if ids is not None:
+        ids = checked_labels(ids, len(h), f'ids of {path}')
+    return Embeddings(h, z, factors, ids, str(path))
