@@ -1,7 +1,65 @@
 """Measurements of embeddings: arrays in, floats out. NumPy or JAX arrays from any framework."""
 
+from contrastive_jax.evaluation.alignment import (
+    alignment,
+    alignment_interval,
+    same_class_alignment,
+)
+from contrastive_jax.evaluation.collapse import (
+    alpha_req,
+    collapse_indicators,
+    collapse_warning,
+    deviation_per_dimension,
+    effective_rank,
+    rankme,
+)
+from contrastive_jax.evaluation.factors import adjusted_r2
 from contrastive_jax.evaluation.hardness import hardness
 from contrastive_jax.evaluation.knn import knn_accuracy
 from contrastive_jax.evaluation.linear_probe import linear_probe
+from contrastive_jax.evaluation.random_projections import random_projection_histogram
+from contrastive_jax.evaluation.separation import local_separation
+from contrastive_jax.evaluation.similarity_histogram import similarity_histogram
+from contrastive_jax.evaluation.spectrum import (
+    covariance_spectrum,
+    dimensions_above,
+    weight_spectrum,
+)
+from contrastive_jax.evaluation.tolerance import (
+    tolerance,
+    tolerance_as_printed,
+    tolerance_interval,
+)
+from contrastive_jax.evaluation.uniformity import (
+    uniformity,
+    uniformity_interval,
+    uniformity_of_sphere,
+)
 
-__all__ = ['hardness', 'knn_accuracy', 'linear_probe']
+__all__ = [
+    'adjusted_r2',
+    'alignment',
+    'alignment_interval',
+    'alpha_req',
+    'collapse_indicators',
+    'collapse_warning',
+    'covariance_spectrum',
+    'deviation_per_dimension',
+    'dimensions_above',
+    'effective_rank',
+    'hardness',
+    'knn_accuracy',
+    'linear_probe',
+    'local_separation',
+    'random_projection_histogram',
+    'rankme',
+    'same_class_alignment',
+    'similarity_histogram',
+    'tolerance',
+    'tolerance_as_printed',
+    'tolerance_interval',
+    'uniformity',
+    'uniformity_interval',
+    'uniformity_of_sphere',
+    'weight_spectrum',
+]
