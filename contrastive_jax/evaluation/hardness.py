@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation.rows import checked_rows, unit_length
+from contrastive_jax.evaluation.separation import checked_index
+
 DECILES = 10
 
 
@@ -34,17 +38,20 @@ def hardness(anchors, keys, index=None, *, temperature, num_hard=None):
           by its share.
 
     Raises:
-      ValueError: shapes or options that do not fit.
+      BadInput: shapes or options that do not fit, or rows that are not finite.
 
     Source: Wang 2021, Eq. 5 (r), Eq. 8 (hard loss), Section 3.2 (entropy).
     """
-    anchors, keys = _unit(anchors), _unit(keys)
-    index = _checked_index(anchors, keys, index)
+    anchors, keys = (
+        unit_length(checked_rows(rows, name, least=least).astype(np.float64))
+        for rows, name, least in ((anchors, 'anchors', 1), (keys, 'keys', 2))
+    )
+    index = checked_index(anchors, keys, index)
     negatives = keys.shape[0] - 1
     if not temperature > 0:
-        raise ValueError(f'temperature must be positive, got {temperature}.')
+        raise BadInput(f'temperature must be positive, got {temperature}.')
     if num_hard is not None and not 1 <= num_hard <= negatives:
-        raise ValueError(f'num_hard must be from 1 to {negatives} negatives, got {num_hard}.')
+        raise BadInput(f'num_hard must be from 1 to {negatives} negatives, got {num_hard}.')
     similarity = anchors @ keys.T
     np.put_along_axis(similarity, index[:, None], -np.inf, axis=1)
     # Nearest first, ties by key, the positive last.
@@ -66,34 +73,3 @@ def hardness(anchors, keys, index=None, *, temperature, num_hard=None):
         'effective_negatives': float(np.exp(entropy).mean()),
         'gradient_share': np.diff(cumulative),
     }
-
-
-def _unit(rows):
-    rows = np.asarray(rows).astype(np.float64)
-    if rows.ndim != 2:
-        raise ValueError(f'anchors and keys must be [b, d] and [N, d], got shape {rows.shape}.')
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(length > 0, length, 1)
-
-
-def _checked_index(anchors, keys, index):
-    if anchors.shape[1] != keys.shape[1] or len(keys) < 2:
-        raise ValueError(
-            f'anchors and keys must be [b, d] and [N, d] with N >= 2, '
-            f'got {anchors.shape} and {keys.shape}.'
-        )
-    if index is None:
-        if len(anchors) != len(keys):
-            raise ValueError(
-                f'index is required where anchors and keys differ in number, '
-                f'got {len(anchors)} and {len(keys)}.'
-            )
-        return np.arange(len(anchors))
-    index = np.asarray(index)
-    inside = np.issubdtype(index.dtype, np.integer) and np.all((index >= 0) & (index < len(keys)))
-    if index.shape != (len(anchors),) or not inside:
-        raise ValueError(
-            f'index must be {len(anchors)} integers from 0 to {len(keys) - 1}, '
-            f'got {index.dtype} of shape {index.shape}.'
-        )
-    return index
