@@ -17,6 +17,12 @@ from contrastive_jax.errors import BadInput, Preempted, RunFailed
 from experiments import config_files
 
 DONE, FAILED, BAD_INPUT, PREEMPTED = 0, 1, 2, 42
+ENDINGS = {  # the exit code and the word before the sentence
+    BadInput: (BAD_INPUT, 'error'),
+    RunFailed: (FAILED, 'failed'),
+    Preempted: (PREEMPTED, 'preempted'),
+}
+FLAGS = ('__main__', 'experiments.config_files', 'experiments.processes')
 HELP = {'--help', '-help', '-h', '--helpshort', '--helpfull'}
 
 
@@ -28,14 +34,19 @@ def run(main):
     """
     use_large_pages()
     tell_once()
-    sys.exit(exit_code(main, sys.argv))
+    code = exit_code(main, sys.argv)
+    if code == PREEMPTED:  # what was left may still be at work on a thread
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def exit_code(main, argv):
     """What `run` exits with; `main` is not called when the flags are wrong or ask for help."""
     if HELP & set(argv[1:]):
         print(sys.modules['__main__'].__doc__ or '')
-        for module in ('__main__', config_files.__name__):
+        for module in FLAGS:
             print(flags.FLAGS.module_help(module))
         return DONE
     try:
@@ -44,19 +55,13 @@ def exit_code(main, argv):
         if leftover:
             raise BadInput(f'{leftover[0]!r} is not a flag; flags look like --name=value.')
     except Exception as error:  # a config file is Python of the user's: it may raise anything
-        return complain(describe(error))
+        return tell(BadInput(describe(error)))
     keep_compiled_programs()
     repeat_to_the_bit()
     try:
         return main() or DONE
-    except BadInput as error:
-        return complain(str(error))
-    except RunFailed as error:
-        print(f'failed: {error}', file=sys.stderr)
-        return FAILED
-    except Preempted as error:
-        print(f'preempted: {error}', file=sys.stderr)
-        return PREEMPTED
+    except tuple(ENDINGS) as error:
+        return tell(error)
 
 
 def check_config_flags(arguments):
@@ -80,10 +85,11 @@ def check_config_flags(arguments):
             config_files.check_field(config, field)
 
 
-def complain(sentence):
-    """Prints what is wrong with the input; returns the exit code for it."""
-    print(f'error: {sentence}', file=sys.stderr)
-    return BAD_INPUT
+def tell(error):
+    """Prints the sentence of one of ENDINGS; returns the exit code for it."""
+    code, word = next(ending for kind, ending in ENDINGS.items() if isinstance(error, kind))
+    print(f'{word}: {error}', file=sys.stderr)
+    return code
 
 
 def describe(error):

@@ -12,13 +12,17 @@ The same command skips the points that are finished and continues the interrupte
 Several machines share a sweep by --point, from 0 to --count less 1: it runs that point alone and
 writes in its directory alone. The command without --point then reads what is finished, runs what is
 not, and writes the table and the figure.
+
+Several processes that train as one, as in `experiments.train` and with the same flags, go through
+the points together.
 """
 
 from absl import flags
 
-from experiments import cli, config_files
+from experiments import cli, config_files, processes
 
 config_files.define()
+processes.define()
 AXES = flags.DEFINE_multi_string(
     'axis', [], 'field=value,value: replaces the sweep of the config; repeat it for a product.'
 )
@@ -39,13 +43,14 @@ def main():
     if COUNT.value:
         print(len(points))
         return cli.DONE
-    config, overrides = config_files.config_and_overrides()
-    if POINT.value is not None:
-        sweeps.run_point(config, points, POINT.value, flags.FLAGS.workdir, overrides)
-        return cli.DONE
-    figure = module.figure(config) if hasattr(module, 'figure') else {}
-    failed = sweeps.run(config, points, flags.FLAGS.workdir, figure, overrides)
-    return cli.FAILED if failed else cli.DONE
+    with processes.joined():
+        config, overrides = config_files.config_and_overrides()
+        if POINT.value is not None:
+            sweeps.run_point(config, points, POINT.value, flags.FLAGS.workdir, overrides)
+            return cli.DONE
+        figure = module.figure(config) if hasattr(module, 'figure') else {}
+        failed = sweeps.run(config, points, flags.FLAGS.workdir, figure, overrides)
+        return cli.FAILED if failed else cli.DONE
 
 
 if __name__ == '__main__':

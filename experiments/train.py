@@ -13,38 +13,25 @@ python -m experiments.train ... --coordinator=10.0.0.1:8476 --num_processes=2 --
 python -m experiments.train ... --coordinator=10.0.0.1:8476 --num_processes=2 --process_index=1
 """
 
-import sys
-
 from absl import flags
 
-from experiments import cli, config_files
+from experiments import cli, config_files, processes
 
 config_files.define()
+processes.define()
 ALLOW_CHANGE = flags.DEFINE_list(
     'allow_change', [], 'Fields such as num_steps that may differ from the run in the workdir.'
 )
-COORDINATOR = flags.DEFINE_string(
-    'coordinator', '', "host:port of process 0 of several; 'auto' where JAX knows the machines."
-)
-NUM_PROCESSES = flags.DEFINE_integer('num_processes', 0, 'The number of processes.')
-PROCESS_INDEX = flags.DEFINE_integer('process_index', -1, 'The index of this one, from 0.')
-SECONDS = flags.DEFINE_float('join_seconds', 300.0, 'How long to wait for the other processes.')
 
 
 def main():
     """Flags to one library call."""
-    from contrastive_jax.training import hosts  # not above: --help must answer at once
-    from contrastive_jax.training.loop import train
+    from contrastive_jax.training.loop import train  # not above: --help must answer at once
 
-    hosts.join(COORDINATOR.value, NUM_PROCESSES.value, PROCESS_INDEX.value, SECONDS.value)
-    config, overrides = config_files.config_and_overrides()
-    allowed = [field.removeprefix('config.') for field in ALLOW_CHANGE.value]
-    try:
-        with hosts.losses_named():
-            train(config, flags.FLAGS.workdir, overrides, allowed=allowed)
-    except hosts.ProcessLost as error:
-        print(f'failed: {error}', file=sys.stderr)
-        hosts.end_at_once(cli.FAILED)
+    with processes.joined():
+        config, overrides = config_files.config_and_overrides()
+        allowed = [field.removeprefix('config.') for field in ALLOW_CHANGE.value]
+        train(config, flags.FLAGS.workdir, overrides, allowed=allowed)
 
 
 if __name__ == '__main__':

@@ -1,14 +1,17 @@
 """Objectives over memory banks: `Setting` to `Objective`."""
 
+import functools
 import inspect
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.experimental import multihost_utils
 
 from contrastive_jax import names
 from contrastive_jax.losses.similarities import unit_rows
 from contrastive_jax.memory import bank as banks
-from contrastive_jax.training import memories
+from contrastive_jax.training import hosts, memories
 from contrastive_jax.training.objectives import Objective
 
 
@@ -25,7 +28,8 @@ def two_banks(setting):
 def over_banks(setting, suffixes):
     """The objective over banks of these suffixes; memory has `bank<suffix>` [N, d] for each.
 
-    Where sets are made of clusters it has `clusters<suffix>` [N, seeds] as well.
+    Where sets are made of clusters it has `clusters<suffix>` [N, seeds] as well, and in
+    `fitted_after` the step after which they were fitted last.
     """
     wanted = wanted_sets(setting)
     sections = {name: setting.memory[name] for name in wanted if name in setting.memory}
@@ -51,6 +55,7 @@ def over_banks(setting, suffixes):
             memory[f'bank{suffix}'] = banks.init(own, size, dimensions)
             if fitted:
                 memory[f'clusters{suffix}'] = fitted.labels()
+                memory['fitted_after'] = jnp.int32(0)
         return memory
 
     def write(memory, seen):
@@ -65,7 +70,7 @@ def over_banks(setting, suffixes):
         num_sides=1,
         init_memory=init_memory,
         write=write,
-        refresh=(lambda memory, step: refreshed(fitted, memory, step)) if fitted else None,
+        refresh=functools.partial(refreshed, fitted) if fitted else None,
     )
 
 
@@ -97,13 +102,29 @@ def sets_of(rules, seen, anchors, suffixes):
     return {f'{name}s': tuple(of[name] for of in made) for name in rules}
 
 
-def refreshed(rule, memory, step):
-    """The memory with its clusters fitted anew, if they are due after this step."""
-    if step % rule.refresh_every:
+def refreshed(rule, memory, step, on_first=hosts.on_first):
+    """The memory with its clusters fitted anew, if they are due after this step and were not yet.
+
+    Of several processes the first one fits, with `on_first` as `hosts.on_first`: K-means of the
+    same rows need not end the same on all.
+    """
+    if step % rule.refresh_every or int(memory['fitted_after']) == step:
         return memory
-    fitted = {}
+    renewed = {'fitted_after': np.int32(step)}
     for name, labels in memory.items():
         if name.startswith('clusters'):
             bank = memory[name.replace('clusters', 'bank')]
-            fitted[name] = jax.device_put(rule.fit(bank), labels.sharding)
-    return {**memory, **fitted}
+            renewed[name] = fitted_on_first(rule.fit, bank, labels, on_first)
+    placed = {name: jax.device_put(value, memory[name].sharding) for name, value in renewed.items()}
+    return {**memory, **placed}
+
+
+def fitted_on_first(fit, bank, labels, on_first):
+    """New labels of a bank, as NumPy, the same on all processes; `labels` are the old ones."""
+    found = np.zeros(labels.shape, labels.dtype)
+
+    def work():
+        found[:] = fit(bank)
+
+    on_first(work)
+    return multihost_utils.broadcast_one_to_all(found)

@@ -9,9 +9,9 @@ from ml_collections import ConfigDict
 from contrastive_jax import randomness, sharding
 from contrastive_jax.data import batches
 from contrastive_jax.data.probing.pixels import made_of_pixels
-from contrastive_jax.errors import BadInput
+from contrastive_jax.errors import BadInput, Preempted
 from contrastive_jax.evaluation.embed import embed
-from contrastive_jax.training import build, hosts, state, workdir
+from contrastive_jax.training import build, hosts, preemption, state, workdir
 from contrastive_jax.training.checkpoints import Checkpoints
 from contrastive_jax.training.step import compose
 
@@ -21,12 +21,12 @@ class Evaluator:
 
     Args:
       experiment: a `build.Experiment`.
-      before_batch: called before each batch is embedded; may raise to leave the evaluation.
+      preempted: a `preemption.Preemption`, which may leave the evaluation.
     """
 
-    def __init__(self, experiment, before_batch=lambda: None):
+    def __init__(self, experiment, preempted=None):
         self.experiment = experiment
-        self.before_batch = before_batch
+        self.preempted = preempted or preemption.unwatched()
         whole = sharding.replicated(experiment.mesh)
         rows = sharding.batch_sharding(experiment.mesh)
         # Each split composes by itself: how many digits there are to draw is its own affair.
@@ -49,7 +49,7 @@ class Evaluator:
         source = getattr(self.experiment, split).source
 
         def step(variables, batch, key):
-            self.before_batch()
+            self.preempted.check()
             return self._embed_steps[split](variables, batch, self.tables[split], key)
 
         return embed(step, variables, source, key, self.experiment.mesh)
@@ -90,15 +90,10 @@ class Evaluator:
           dict of floats: the protocol's, and what the dataset measures of its draws.
         """
         factor = factor or self.experiment.factor
-        train, test = (self.embed(variables, split) for split in ('train', 'test'))
-        results = protocol(
-            train['embeddings'],
-            train[f'factor_{factor}'],
-            test['embeddings'],
-            test[f'factor_{factor}'],
-        )
+        embedded = (self.embed(variables, split) for split in ('train', 'test'))
+        sets = [rows[name] for rows in embedded for name in ('embeddings', f'factor_{factor}')]
         # Where hosts round differently the first one's word counts: they must go on as one.
-        return hosts.exchange({**results, **self.measured})[0]
+        return self.preempted.on_first(lambda: {**protocol(*sets), **self.measured})
 
     @functools.cached_property
     def measured(self):
@@ -145,12 +140,15 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
 
     Raises:
       BadInput: no run, no checkpoint, or an unknown protocol or factor.
+      Preempted: SIGTERM came.
     """
-    config = ConfigDict(workdir.read_config(path))
+    hosts.check_joined()
+    hosts.check_same([str(path), step, protocol, factor], 'What is to be evaluated')
+    config = ConfigDict(hosts.on_first(workdir.read_config, path))
     if protocol is not None:
         kept = {'factor': config.evaluation.get('factor', 'label')}
         config.evaluation = ConfigDict({**kept, **protocol})
-    experiment = build.build(config)
+    experiment = hosts.together(build.build, config)
     if factor is not None:
         build.check_factor(experiment.train, factor, 'evaluation.factor')
     checkpoints = Checkpoints(path, create=False)
@@ -160,6 +158,14 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
         restored = checkpoints.restore(state.state_shapes(experiment), step)
     finally:
         checkpoints.close()
-    with jax.set_mesh(experiment.mesh):
-        results = Evaluator(experiment)(restored.variables, experiment.evaluate, factor)
+    try:
+        with (
+            jax.set_mesh(experiment.mesh),
+            preemption.watching() as preempted,
+            preempted.interruptible(),
+        ):
+            evaluator = Evaluator(experiment, preempted)
+            results = evaluator(restored.variables, experiment.evaluate, factor)
+    except Preempted:
+        raise Preempted(f'SIGTERM came while {path} was evaluated: nothing is written.') from None
     return {'step': int(restored.step), **results}

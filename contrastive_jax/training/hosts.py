@@ -2,15 +2,13 @@
 
 import contextlib
 import json
-import os
-import sys
 
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-from contrastive_jax.errors import BadInput, RunFailed
-from contrastive_jax.training import rendezvous
+from contrastive_jax.errors import BadInput, Preempted, RunFailed
+from contrastive_jax.training import endings, rendezvous
 
 AUTOMATIC = 'auto'
 
@@ -54,6 +52,7 @@ def join(coordinator, num_processes=0, process_index=-1, seconds=300.0):
         heartbeat_timeout_seconds=HEARTBEAT_SECONDS,
         shutdown_timeout_seconds=SHUTDOWN_SECONDS,
     )
+    endings.watch()
 
 
 def check_group(coordinator, num_processes, process_index):
@@ -176,7 +175,7 @@ def attempt(function, *arguments):
 
 def check_same(value, name):
     """Raises BadInput unless all processes give the same JSON value."""
-    value = json.loads(json.dumps(value))  # as it comes back: tuples are lists
+    value = json.loads(json.dumps(value, default=repr))  # as it comes back: tuples are lists
     for index, theirs in enumerate(exchange(value)):
         if theirs != value:
             raise BadInput(
@@ -185,27 +184,31 @@ def check_same(value, name):
             )
 
 
+# Failures that need no traceback to be understood.
+EXPLAINED = (RunFailed, OSError, jax.errors.JaxRuntimeError, KeyboardInterrupt, SystemExit)
+
+
 class ProcessLost(RunFailed):
-    """What the processes do together failed on this one: others may be gone, or wait for it."""
+    """One of several processes failed, others perhaps not: they may be gone, or wait for it."""
 
 
 @contextlib.contextmanager
 def losses_named():
-    """A block in which a failed computation of several processes is a `ProcessLost`."""
+    """A block in which whatever one of several processes may fail with alone is a `ProcessLost`.
+
+    The failures of this project are left as they are: all processes share them.
+    """
     try:
         yield
-    except jax.errors.JaxRuntimeError as error:
+    except (BadInput, RunFailed, Preempted):
+        raise
+    except BaseException as error:  # an interrupt or an exit leaves the others waiting as well
         if jax.process_count() == 1:
             raise
-        reason = ' '.join(str(error).split())
-        raise ProcessLost(
-            f'What {jax.process_count()} processes compute together failed on process '
-            f'{jax.process_index()}; if another one ended, it says why: {reason[:300]}'
-        ) from error
-
-
-def end_at_once(code):
-    """Ends this process with an exit code, without waiting for the others as JAX would."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+        reason = ' '.join(str(error).split())[:300]
+        if isinstance(error, jax.errors.JaxRuntimeError):
+            raise ProcessLost(
+                f'What {jax.process_count()} processes compute together failed on process '
+                f'{jax.process_index()}; if another one ended, it says why: {reason}'
+            ) from error
+        raise ProcessLost(': '.join(filter(None, [type(error).__name__, reason]))) from error

@@ -43,7 +43,8 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
     Raises:
       BadInput: a config or workdir that cannot be, before anything compiles.
       RunFailed: a loss or gradient that is not finite, or a save that failed; the last good
-        checkpoint is kept. As a `hosts.ProcessLost`: another process may be gone.
+        checkpoint is kept. Of several processes all raise it, but for a `hosts.ProcessLost`: this
+        one failed, with whatever error, and others may be gone or wait.
       Preempted: SIGTERM came; the step that was done then is saved.
     """
     started = time.monotonic()
@@ -75,7 +76,8 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
         ):
             with workdirs.named_in_errors(workdir, BadInput):
                 run = Run(config, workdir, experiment, checkpoints, preempted, say)
-            with workdirs.named_in_errors(workdir, RunFailed):
+            alone = jax.process_count() == 1
+            with workdirs.named_in_errors(workdir, RunFailed if alone else hosts.ProcessLost):
                 return run.finish(started)
     except hosts.ProcessLost:
         lost = True
@@ -103,7 +105,7 @@ class Run:
         self.experiment = experiment
         self.checkpoints = checkpoints
         self.preempted = preempted
-        self.evaluator = Evaluator(experiment, before_batch=preempted.check)
+        self.evaluator = Evaluator(experiment, preempted)
         self.tables = self.evaluator.tables['train']
         self.state = self.initial_or_restored_state(workdir)
         self.step = self.saved_step = int(self.state.step)
@@ -164,6 +166,7 @@ class Run:
         config, last = self.config, self.config.num_steps
         if self.step >= last:
             return
+        self.refresh()  # if a run was interrupted in it
         if self.step and due(self.step, config.evaluate_every) and not self.evaluated:
             self.evaluate()
         train_step = self.compile_train_step()
@@ -181,9 +184,6 @@ class Run:
                     self.state, batch, self.tables, self.experiment.seed_key
                 )
                 self.step += 1
-                if self.experiment.refresh:
-                    memory = self.experiment.refresh(self.state.memory, self.step)
-                    self.state = self.state._replace(memory=memory)
                 self.pending.append(metrics)
                 self.checkpoints.poll()
                 bar.update(1)
@@ -193,6 +193,7 @@ class Run:
                     per_second = rate.since_last(self.step) * config.batch_size
                     self.log.write(self.step, {'images_per_second': per_second, **newest})
                     bar.set_postfix_str(f'{per_second:,.0f} images/s, loss {newest["loss"]:.3f}')
+                self.refresh()
                 # Evaluated before it is saved: a run that continues from a checkpoint has the
                 # rows of every step up to it.
                 score = None
@@ -202,6 +203,15 @@ class Run:
                     rate.restart(self.step)
                 if at_end or due(self.step, config.checkpoint_every):
                     self.save(score)
+
+    def refresh(self):
+        """What the objective does to its memory after this step, unless it was done."""
+        if self.experiment.refresh:
+            with self.preempted.interruptible():
+                memory = self.experiment.refresh(
+                    self.state.memory, self.step, self.preempted.on_first
+                )
+            self.state = self.state._replace(memory=memory)
 
     def save(self, score=None):
         """Saves the state in the background, with the score of its evaluation if there is one."""

@@ -49,8 +49,8 @@ class Objective(NamedTuple):
       beside: dict of name to `Beside`: what is trained beside the encoder.
       init_memory: (key) -> memory before step 0.
       write: (memory, Seen) -> memory after a step.
-      refresh: None, or (memory, step) -> memory, on the host between two steps; the same object
-        where nothing is due.
+      refresh: None, or (memory, step, on_first) -> memory, on the host between two steps; the same
+        object where nothing is due, or was done. `on_first` is as `hosts.on_first`, by default it.
     """
 
     arrays: Callable

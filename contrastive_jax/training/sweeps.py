@@ -1,11 +1,12 @@
 """Sweeps: a config run at several points, with one table and one figure."""
 
+import functools
 import itertools
 from pathlib import Path
 
 from contrastive_jax import names, reporting
 from contrastive_jax.errors import BadInput, RunFailed
-from contrastive_jax.training import loop
+from contrastive_jax.training import hosts, loop
 from contrastive_jax.training import workdir as workdirs
 from contrastive_jax.training.build import build, check_fields
 
@@ -63,7 +64,8 @@ def run(config, points, root, figure, overrides=None):
     """Runs every point in a directory of its own, then writes results.csv and figure.png.
 
     Finished points are read, the interrupted one is continued. All points are checked, and their
-    directories claimed, before the first one trains.
+    directories claimed, before the first one trains. Several processes run each point together, as
+    `loop.train`; the first one prints and writes.
 
     Args:
       config: a ConfigDict.
@@ -77,7 +79,11 @@ def run(config, points, root, figure, overrides=None):
 
     Raises:
       BadInput: a point that cannot be, or a directory that holds another run.
+      RunFailed: of several processes this one failed, as `hosts.ProcessLost`.
     """
+    hosts.check_joined()
+    hosts.check_same([str(root), workdirs.plain(config), points], 'The sweep')
+    say = functools.partial(print, flush=True) if hosts.is_first() else loop.silent
     axes = list(points[0])
     runs = {}
     for point in points:
@@ -92,25 +98,29 @@ def run(config, points, root, figure, overrides=None):
         rest = {field: value for field, value in point.items() if field != 'seed'}
         if rest not in distinct:
             distinct.append(rest)
-            build(at_point)
-        workdirs.claim(Path(root) / name, at_point, {**(overrides or {}), **point})
+            hosts.together(build, at_point)
+        claim = (workdirs.claim, Path(root) / name, at_point, {**(overrides or {}), **point})
+        hosts.on_first(*claim)
     rows, failed = [], []
-    print(f'{len(runs)} runs in {root}\n{reporting.table_header(axes)}', flush=True)
+    say(f'{len(runs)} runs in {root}\n{reporting.table_header(axes)}')
     for name, (point, at_point) in runs.items():
         workdir = Path(root) / name
         try:
             final = loop.train(at_point, workdir, {**(overrides or {}), **point}, quiet=True)
+        except hosts.ProcessLost:
+            raise  # the others do not know of it
         except RunFailed as error:
             failed.append(name)
-            print(f'{name} failed: {error}', flush=True)
+            say(f'{name} failed: {error}')
             continue
         rows.append(row_of(final, point, at_point, workdir))
-        print(reporting.table_row(rows[-1], axes), flush=True)
-        reporting.write_csv(Path(root) / 'results.csv', rows, axes)
-    if rows:
+        say(reporting.table_row(rows[-1], axes))
+        if hosts.is_first():
+            reporting.write_csv(Path(root) / 'results.csv', rows, axes)
+    if rows and hosts.is_first():
         drawn = Path(root) / 'figure.png'
         reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure))
-        print(f'wrote {Path(root) / "results.csv"} and {drawn}', flush=True)
+        say(f'wrote {Path(root) / "results.csv"} and {drawn}')
     return failed
 
 

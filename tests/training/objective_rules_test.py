@@ -209,6 +209,7 @@ def test_clusters_start_alone_and_are_fitted_when_due(config):
     assert experiment.refresh(before, 1) is before
     np.testing.assert_array_equal(before['clusters'][:, 0], np.arange(4000))
     after = experiment.refresh(before, 2)
+    assert experiment.refresh(after, 2) is after
     np.testing.assert_array_equal(after['bank'], before['bank'])
     assert [len(np.unique(labels)) for labels in after['clusters'].T] == [30, 30]
     # The next step aggregates the background's rows of the anchor's clusters.

@@ -28,7 +28,10 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def start(workdir, count, *flags, indices=None, program=('-m', 'experiments.train'), devices=2):
+def start(
+    workdir, count, *flags, indices=None, program=('-m', 'experiments.train'), devices=2,
+    config=CONFIG,
+):  # fmt: skip
     """Starts processes of a group of `count`, all of them or those of some indices."""
     port, started = free_port(), []
     for index in range(count) if indices is None else indices:
@@ -38,8 +41,8 @@ def start(workdir, count, *flags, indices=None, program=('-m', 'experiments.trai
         ]  # fmt: skip
         started.append(
             subprocess.Popen(
-                [sys.executable, *program, CONFIG, f'--workdir={workdir}', *flags,
-                 *(group if count > 1 else [])],
+                [sys.executable, *program, *([config] if config else []),
+                 f'--workdir={workdir}', *flags, *(group if count > 1 else [])],
                 cwd=ROOT, env=environment(devices), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 text=True,
             )

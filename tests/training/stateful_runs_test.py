@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import time
 
 import jax
 import numpy as np
@@ -13,6 +14,7 @@ from ml_collections import ConfigDict
 
 from contrastive_jax import sharding
 from contrastive_jax.errors import BadInput, Preempted
+from contrastive_jax.memory import clusters
 from contrastive_jax.training import metrics_log
 from contrastive_jax.training.build import build
 from contrastive_jax.training.checkpoints import Checkpoints
@@ -89,6 +91,27 @@ def test_an_interrupted_run_is_the_whole_one_bit_for_bit(tmp_path, small, monkey
     monkeypatch.setattr(metrics_log.MetricsLog, 'write', interrupted)
     with pytest.raises(Preempted, match=f'step {visit} is saved'):
         train(config, tmp_path / 'broken', quiet=True)
+    train(config, tmp_path / 'broken', quiet=True)
+    assert timeless(tmp_path / 'whole') == timeless(tmp_path / 'broken')
+    assert_equal(*(final_state(tmp_path / name, config) for name in ('whole', 'broken')))
+
+
+@pytest.mark.slow
+def test_a_run_interrupted_while_clusters_are_fitted_is_the_whole_one(tmp_path, small, monkeypatch):
+    config = small('bank and clusters')
+    train(config, tmp_path / 'whole', quiet=True)
+    fit = clusters.fit
+
+    def interrupted(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+
+    monkeypatch.setattr(clusters, 'fit', interrupted)
+    started = time.monotonic()
+    with pytest.raises(Preempted, match='step 2 is saved'):
+        train(config, tmp_path / 'broken', quiet=True)
+    assert time.monotonic() - started < 50
+    monkeypatch.setattr(clusters, 'fit', fit)
     train(config, tmp_path / 'broken', quiet=True)
     assert timeless(tmp_path / 'whole') == timeless(tmp_path / 'broken')
     assert_equal(*(final_state(tmp_path / name, config) for name in ('whole', 'broken')))
