@@ -29,6 +29,7 @@ setup(
         'orbax-checkpoint>=0.11.30,<0.13',
         'pillow>=10.3,<14',  # decodes folders and JPEG on the host
         'scikit-learn>=1.5,<2',
+        'scipy>=1.13,<2',
         'tensorboardX>=2.6.2,<3',
         'tensorflow-datasets>=4.9.9,<5',  # reads prepared data sets without TensorFlow
         'tqdm>=4.66,<5',

@@ -1,10 +1,6 @@
 """Measurements of embeddings: arrays in, floats out. NumPy or JAX arrays from any framework."""
 
-from contrastive_jax.evaluation.alignment import (
-    alignment,
-    alignment_interval,
-    same_class_alignment,
-)
+from contrastive_jax.evaluation.alignment import alignment, alignment_interval, same_class_alignment
 from contrastive_jax.evaluation.collapse import (
     alpha_req,
     collapse_indicators,
@@ -13,10 +9,23 @@ from contrastive_jax.evaluation.collapse import (
     effective_rank,
     rankme,
 )
+from contrastive_jax.evaluation.correlation import correlations
 from contrastive_jax.evaluation.factors import adjusted_r2
 from contrastive_jax.evaluation.hardness import hardness
+from contrastive_jax.evaluation.information_ceilings import ideal_class_estimate
 from contrastive_jax.evaluation.knn import knn_accuracy
 from contrastive_jax.evaluation.linear_probe import linear_probe
+from contrastive_jax.evaluation.local_features import (
+    cluster_agreement,
+    cluster_map_picture,
+    cluster_maps,
+    image_patches,
+)
+from contrastive_jax.evaluation.mutual_information import (
+    estimate_mutual_information,
+    mutual_information_of_loss,
+    same_class_pairs,
+)
 from contrastive_jax.evaluation.random_projections import random_projection_histogram
 from contrastive_jax.evaluation.separation import local_separation
 from contrastive_jax.evaluation.similarity_histogram import similarity_histogram
@@ -25,11 +34,7 @@ from contrastive_jax.evaluation.spectrum import (
     dimensions_above,
     weight_spectrum,
 )
-from contrastive_jax.evaluation.tolerance import (
-    tolerance,
-    tolerance_as_printed,
-    tolerance_interval,
-)
+from contrastive_jax.evaluation.tolerance import tolerance, tolerance_as_printed, tolerance_interval
 from contrastive_jax.evaluation.uniformity import (
     uniformity,
     uniformity_interval,
@@ -41,19 +46,28 @@ __all__ = [
     'alignment',
     'alignment_interval',
     'alpha_req',
+    'cluster_agreement',
+    'cluster_map_picture',
+    'cluster_maps',
     'collapse_indicators',
     'collapse_warning',
+    'correlations',
     'covariance_spectrum',
     'deviation_per_dimension',
     'dimensions_above',
     'effective_rank',
+    'estimate_mutual_information',
     'hardness',
+    'ideal_class_estimate',
+    'image_patches',
     'knn_accuracy',
     'linear_probe',
     'local_separation',
+    'mutual_information_of_loss',
     'random_projection_histogram',
     'rankme',
     'same_class_alignment',
+    'same_class_pairs',
     'similarity_histogram',
     'tolerance',
     'tolerance_as_printed',

@@ -48,6 +48,9 @@ class ProbingDataset:
         whole on every device and are an argument of the compiled step.
       sides_differ: whether `compose` uses `draws.side` or `draws.index`, so that the two sides of
         a pair are composed apart. If not, both views are of one composed image.
+      regions: (factors of n composed examples, a dict of arrays [n]) -> int32 [n, h, w]: which
+        pixels of their images, before augmentation, belong to what was laid on them, 0 the
+        background. None where nothing has a place.
     """
 
     source: Any
@@ -56,3 +59,4 @@ class ProbingDataset:
     measure: Callable = lambda keys: {}
     tables: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     sides_differ: bool = False
+    regions: Callable | None = None

@@ -8,6 +8,7 @@ from contrastive_jax.data.probing.canvas import lay, resized
 from contrastive_jax.data.probing.dataset import ProbingDataset
 from contrastive_jax.data.probing.entropy import entropy_bits
 from contrastive_jax.data.probing.plain import label_of, to_float
+from contrastive_jax.data.probing.regions import box_regions
 from contrastive_jax.errors import BadInput
 
 # Upper left corners of the copies, as fractions of the host's sides: 33, 100 and 168 of 224.
@@ -41,7 +42,8 @@ def digit_on_image(
     Returns:
       A `ProbingDataset` with the factors `label` (of the host, where it has labels), `digit` (its
       class) and `digit_index`, 0..N-1. It measures `digit_classes`, the number of classes among the
-      N, and `digit_index_bits`, the entropy of the draws.
+      N, and `digit_index_bits`, the entropy of the draws. Its `regions` are 1 on the squares of the
+      nine copies, which are one and the same digit.
 
     Raises:
       BadInput: N outside 1..len(digits), digits without labels or too large for the places, an
@@ -85,9 +87,14 @@ def digit_on_image(
             'digit_index_bits': entropy_bits(jax.jit(jax.vmap(draw))(keys)),
         }
 
+    def regions(factors):
+        sides = [digits.image_shape[0]] * len(places)
+        squares = box_regions(np.asarray(places)[None], sides, (height, width)) > 0
+        return np.repeat(squares.astype(np.int32), len(factors['digit_index']), axis=0)
+
     factors = {**label_of(source), 'digit': digits.num_classes, 'digit_index': count}
     tables = {'digits': chosen['image'], 'digit_labels': chosen['label']}
-    return ProbingDataset(source, factors, compose, measure, tables)
+    return ProbingDataset(source, factors, compose, measure, tables, regions=regions)
 
 
 def _balanced_order(labels):

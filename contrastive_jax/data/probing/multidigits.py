@@ -10,6 +10,7 @@ from contrastive_jax.data.probing.canvas import lay, resized
 from contrastive_jax.data.probing.dataset import ProbingDataset, evaluation_draws
 from contrastive_jax.data.probing.entropy import entropy_bits
 from contrastive_jax.data.probing.plain import to_float
+from contrastive_jax.data.probing.regions import box_regions
 from contrastive_jax.data.probing.tables import table_of
 from contrastive_jax.errors import BadInput
 
@@ -37,7 +38,8 @@ def multidigits(source, *, num_digits, sizes=(28,), canvas=112, placement='rando
       A `ProbingDataset` with the factors `label` (of the first digit), `label_<j>` of the j-th,
       `top_<j>` and `left_<j>`, its place in pixels (j from 1), and `present_<class>`, 0 or 1.
       It measures `top_1_bits`, `left_1_bits` and, where there is a second digit, `label_2_bits`:
-      the entropies of what the examples drew.
+      the entropies of what the examples drew. Its `regions` are j on the square of the j-th
+      digit; where two overlap it is the smaller one, or the later of two equal ones.
 
     Raises:
       BadInput: a source without labels or not in memory, a digit larger than the canvas, more
@@ -97,7 +99,13 @@ def multidigits(source, *, num_digits, sizes=(28,), canvas=112, placement='rando
             drawn['label_2'] = source.labels[np.asarray(others[:, 0])]
         return {f'{name}_bits': entropy_bits(values) for name, values in drawn.items()}
 
-    return ProbingDataset(source, factors, compose, measure, tables=table_of(source, 'source'))
+    def regions(factors):
+        numbers = range(1, num_digits + 1)
+        places = [[factors[f'top_{j}'], factors[f'left_{j}']] for j in numbers]
+        return box_regions(np.moveaxis(np.asarray(places), 2, 0), sizes, (canvas, canvas))
+
+    tables = table_of(source, 'source')
+    return ProbingDataset(source, factors, compose, measure, tables, regions=regions)
 
 
 def _check(source, num_digits, sizes, canvas, placement):
