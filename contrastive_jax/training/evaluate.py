@@ -4,15 +4,14 @@ import functools
 
 import jax
 import numpy as np
-from ml_collections import ConfigDict
 
 from contrastive_jax import randomness, sharding
 from contrastive_jax.data import batches
 from contrastive_jax.data.probing.pixels import made_of_pixels
-from contrastive_jax.errors import BadInput, Preempted
+from contrastive_jax.errors import Preempted
 from contrastive_jax.evaluation.embed import embed
-from contrastive_jax.training import build, hosts, preemption, state, workdir
-from contrastive_jax.training.checkpoints import Checkpoints
+from contrastive_jax.training import build, hosts, preemption
+from contrastive_jax.training.restore import restored_run
 from contrastive_jax.training.step import compose
 
 
@@ -144,20 +143,9 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
     """
     hosts.check_joined()
     hosts.check_same([str(path), step, protocol, factor], 'What is to be evaluated')
-    config = ConfigDict(hosts.on_first(workdir.read_config, path))
-    if protocol is not None:
-        kept = {'factor': config.evaluation.get('factor', 'label')}
-        config.evaluation = ConfigDict({**kept, **protocol})
-    experiment = hosts.together(build.build, config)
+    experiment, restored = restored_run(path, step=step, evaluation=protocol)
     if factor is not None:
         build.check_factor(experiment.train, factor, 'evaluation.factor')
-    checkpoints = Checkpoints(path, create=False)
-    try:
-        if checkpoints.latest_step is None:
-            raise BadInput(f'workdir {path} has no checkpoint yet.')
-        restored = checkpoints.restore(state.state_shapes(experiment), step)
-    finally:
-        checkpoints.close()
     try:
         with (
             jax.set_mesh(experiment.mesh),

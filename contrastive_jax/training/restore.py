@@ -3,12 +3,12 @@
 from ml_collections import ConfigDict
 
 from contrastive_jax.errors import BadInput
-from contrastive_jax.training import build, state, workdir
+from contrastive_jax.training import build, hosts, state, workdir
 from contrastive_jax.training.checkpoints import Checkpoints
 
 
 def restored_run(path, *, step=None, evaluation=None):
-    """What a directory's config builds, and the state of a checkpoint.
+    """What a directory's config builds, and the state of a checkpoint; on all processes alike.
 
     Args:
       path: the directory of a run.
@@ -21,11 +21,11 @@ def restored_run(path, *, step=None, evaluation=None):
     Raises:
       BadInput: no run, no checkpoint, or a config that cannot be built any more.
     """
-    config = ConfigDict(workdir.read_config(path))
+    config = ConfigDict(hosts.on_first(workdir.read_config, path))
     if evaluation is not None:
         kept = {'factor': config.evaluation.get('factor', 'label')}
         config.evaluation = ConfigDict({**kept, **evaluation})
-    experiment = build.build(config)
+    experiment = hosts.together(build.build, config)
     checkpoints = Checkpoints(path, create=False)
     try:
         if checkpoints.latest_step is None:

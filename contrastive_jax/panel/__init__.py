@@ -1,0 +1,30 @@
+"""The instrument panel: everything that is measured of a set of embeddings, in one report."""
+
+import time
+
+import jax
+
+from contrastive_jax.panel import dimensions, doctor, geometry, information, reading
+
+SECTIONS = (reading, geometry, dimensions, information)
+
+__all__ = ['measure']
+
+
+def measure(material, *, seed=0, say=lambda title, seconds: None):
+    """Every section of the panel, the doctor's at the end.
+
+    Args:
+      material: a `Material`.
+      seed: of what is drawn: directions of projection, pairs, the critic's parameters.
+      say: called with the title of each section and the seconds that it took.
+
+    Returns:
+      A list of `Section`.
+    """
+    sections = []
+    for number, part in enumerate(SECTIONS):
+        start = time.perf_counter()
+        sections.append(part.section(material, jax.random.fold_in(jax.random.key(seed), number)))
+        say(sections[-1].title, time.perf_counter() - start)
+    return [*sections, doctor.section(material, sections)]
