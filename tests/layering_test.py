@@ -18,7 +18,8 @@ ALLOWED = {
     'sharding': {'errors'},
     'names': {'errors'},
     'randomness': set(),
-    'reporting': {'errors'},
+    'reporting': {'errors', 'storage'},
+    'storage': {'errors'},
 }
 
 

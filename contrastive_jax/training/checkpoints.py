@@ -1,5 +1,7 @@
 """Checkpoints (Orbax): the whole train state, saved in the background, committed by a rename.
 
+In a bucket, which has none, the last object to be written commits: commit_success.txt.
+
 A committed checkpoint is sealed by a digest of each of its files, and only a sealed one whose files
 still agree is restored: a flipped byte would restore wrong values without a word.
 
@@ -10,12 +12,12 @@ seals and judges.
 import contextlib
 import math
 import warnings
-from pathlib import Path
 
 import jax
 import orbax.checkpoint as ocp
 from orbax.checkpoint.checkpoint_managers import AnyPreservationPolicy, BestN, LatestN
 
+from contrastive_jax import storage
 from contrastive_jax.errors import BadInput, RunFailed
 from contrastive_jax.training import digests, hosts
 
@@ -24,13 +26,14 @@ class Checkpoints:
     """The checkpoints of a workdir.
 
     Args:
-      workdir: a directory; they lie in its `checkpoints/<step>`.
+      workdir: a directory or gs://bucket/path; they lie in its `checkpoints/<step>`.
       keep: how many of the newest to keep, beside the one with the highest score.
       create: whether to make the directory; False for reading.
     """
 
     def __init__(self, workdir, keep=2, create=True):
-        self.directory = (Path(workdir) / 'checkpoints').resolve()
+        directory = storage.path(workdir) / 'checkpoints'
+        self.directory = directory if storage.in_bucket(directory) else directory.resolve()
         self._unsealed = self._failure = None
         self._manager = ocp.CheckpointManager(
             self.directory,
@@ -212,9 +215,9 @@ class Checkpoints:
 
     def _set_aside(self, step):
         away = self.directory.parent / 'damaged'
-        away.mkdir(exist_ok=True)
-        taken = len(list(away.glob(f'{step}*')))
-        (self.directory / str(step)).rename(away / (f'{step}.{taken}' if taken else str(step)))
+        taken = sum(name.startswith(str(step)) for name in storage.names_in(away))
+        place = away / (f'{step}.{taken}' if taken else str(step))
+        storage.move(self.directory / str(step), place)
 
     @contextlib.contextmanager
     def _failures_named(self, step):

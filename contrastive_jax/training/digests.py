@@ -3,22 +3,24 @@
 import hashlib
 import json
 
+from contrastive_jax import storage
+
 FILE = 'digests.json'
+# What its writing leaves when it is cut short.
+PART = 'digests.part'
 
 
 def write(directory):
-    """Writes the SHA-256 of every file below a directory (a path) beside them, and syncs it."""
+    """Writes the SHA-256 of every file below a directory (a `storage.path`) beside them."""
     digests = _digests(directory)
-    beside = directory / f'{FILE}.part'
-    beside.write_text(json.dumps(digests, indent=1) + '\n', encoding='utf-8')
-    beside.replace(directory / FILE)
+    storage.write(directory / FILE, (json.dumps(digests, indent=1) + '\n').encode())
 
 
 def damage(directory):
     """What is wrong with the files of a directory, as the end of a sentence; None if nothing is."""
     path = directory / FILE
     try:
-        written = json.loads(path.read_text(encoding='utf-8'))
+        written = json.loads(path.read_bytes())
     except FileNotFoundError:
         return 'has no digests: it was not written to its end'
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -36,9 +38,8 @@ def damage(directory):
 
 def _digests(directory):
     digests = {}
-    for path in sorted(directory.rglob('*')):
-        name = str(path.relative_to(directory))
-        if path.is_file() and name not in (FILE, f'{FILE}.part'):
+    for name, path in storage.files_below(directory).items():
+        if name not in (FILE, PART):
             with path.open('rb') as file:
                 digests[name] = hashlib.file_digest(file, 'sha256').hexdigest()
     return digests

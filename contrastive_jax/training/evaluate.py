@@ -129,7 +129,7 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
     """One measurement of a checkpoint.
 
     Args:
-      path: the directory of a run.
+      path: the directory of a run, or its gs://bucket/path.
       step: of the checkpoint; the newest by default.
       protocol: dict of `name` and options, as `config.evaluation`; the run's own by default.
       factor: one of the dataset's factors; that of the run by default.
@@ -139,6 +139,7 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
 
     Raises:
       BadInput: no run, no checkpoint, or an unknown protocol or factor.
+      RunFailed: the directory or bucket cannot be read.
       Preempted: SIGTERM came.
     """
     hosts.check_joined()

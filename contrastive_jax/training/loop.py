@@ -7,7 +7,7 @@ import time
 import jax
 from tqdm import tqdm
 
-from contrastive_jax import sharding
+from contrastive_jax import sharding, storage
 from contrastive_jax.data import batches
 from contrastive_jax.errors import BadInput, Preempted, RunFailed
 from contrastive_jax.training import hosts, metrics_log, preemption
@@ -31,7 +31,8 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
 
     Args:
       config: a ConfigDict; `training.build.check_fields` lists its fields.
-      workdir: a directory for config.json, metrics.jsonl, checkpoints and TensorBoard events.
+      workdir: a directory for config.json, metrics.jsonl, checkpoints and TensorBoard events, or a
+        place in a bucket, gs://bucket/path.
       overrides: dict of dotted field to value, recorded beside the config.
       quiet: leaves out the sentences and shows the progress bar alone.
       allowed: dotted fields of the config that may differ from those of an interrupted or finished
@@ -52,6 +53,7 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
     check_fields(config)
     hosts.check_joined()
     hosts.check_same([str(workdir), workdirs.plain(config)], 'The config or the workdir')
+    hosts.together(storage.path, workdir)  # a bucket must answer on every host
     claim = (workdirs.claim, workdir, config, overrides or {}, allowed)
     if hosts.on_first(workdirs.is_run, workdir):
         hosts.on_first(*claim)
@@ -77,7 +79,8 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
             with workdirs.named_in_errors(workdir, BadInput):
                 run = Run(config, workdir, experiment, checkpoints, preempted, say)
             alone = jax.process_count() == 1
-            with workdirs.named_in_errors(workdir, RunFailed if alone else hosts.ProcessLost):
+            kind = RunFailed if alone else hosts.ProcessLost
+            with workdirs.named_in_errors(workdir, kind, run.kept):
                 return run.finish(started)
     except hosts.ProcessLost:
         lost = True
@@ -102,6 +105,7 @@ class Run:
     def __init__(self, config, workdir, experiment, checkpoints, preempted, say):
         self.say = say
         self.config = config
+        self.workdir = workdir
         self.experiment = experiment
         self.checkpoints = checkpoints
         self.preempted = preempted
@@ -144,11 +148,11 @@ class Run:
             self.train_remaining_steps()
             # The final row marks the run as finished: the final checkpoint must stand by then.
             self.checkpoints.wait()
-            return self.evaluate(started)
+            row = self.evaluate(started)
+            hosts.together(self.sync_log)
+            return row
         except Preempted:
             self.save_and_stop()
-        except OSError as error:
-            raise OSError(f'{error}; {self.kept()}') from error
         finally:
             self.log.close()
 
@@ -213,9 +217,15 @@ class Run:
                 )
             self.state = self.state._replace(memory=memory)
 
+    def sync_log(self):
+        """Returns when the rows are in the workdir; raises RunFailed if they cannot be."""
+        with workdirs.named_in_errors(self.workdir, RunFailed, self.kept):
+            self.log.sync()
+
     def save(self, score=None):
         """Saves the state in the background, with the score of its evaluation if there is one."""
         self.check_finite()
+        hosts.together(self.sync_log)  # so that no checkpoint lacks rows before it
         self.checkpoints.save(self.step, self.state, score)
         self.saved_step = self.step
 

@@ -2,7 +2,7 @@
 
 from ml_collections import ConfigDict
 
-from contrastive_jax.errors import BadInput
+from contrastive_jax.errors import BadInput, RunFailed
 from contrastive_jax.training import build, hosts, state, workdir
 from contrastive_jax.training.checkpoints import Checkpoints
 
@@ -20,16 +20,18 @@ def restored_run(path, *, step=None, evaluation=None):
 
     Raises:
       BadInput: no run, no checkpoint, or a config that cannot be built any more.
+      RunFailed: the directory or bucket cannot be read.
     """
     config = ConfigDict(hosts.on_first(workdir.read_config, path))
     if evaluation is not None:
         kept = {'factor': config.evaluation.get('factor', 'label')}
         config.evaluation = ConfigDict({**kept, **evaluation})
     experiment = hosts.together(build.build, config)
-    checkpoints = Checkpoints(path, create=False)
-    try:
-        if checkpoints.latest_step is None:
-            raise BadInput(f'workdir {path} has no checkpoint yet.')
-        return experiment, checkpoints.restore(state.state_shapes(experiment), step)
-    finally:
-        checkpoints.close()
+    with workdir.named_in_errors(path, RunFailed):
+        checkpoints = Checkpoints(path, create=False)
+        try:
+            if checkpoints.latest_step is None:
+                raise BadInput(f'workdir {path} has no checkpoint yet.')
+            return experiment, checkpoints.restore(state.state_shapes(experiment), step)
+        finally:
+            checkpoints.close()

@@ -2,9 +2,8 @@
 
 import functools
 import itertools
-from pathlib import Path
 
-from contrastive_jax import names, reporting
+from contrastive_jax import names, reporting, storage
 from contrastive_jax.errors import BadInput, RunFailed
 from contrastive_jax.training import hosts, loop
 from contrastive_jax.training import workdir as workdirs
@@ -70,7 +69,7 @@ def run(config, points, root, figure, overrides=None):
     Args:
       config: a ConfigDict.
       points: list of {dotted field: value}.
-      root: the directory of the sweep.
+      root: the directory of the sweep, or gs://bucket/path.
       figure: see `reporting.draw_sweep`; {} for accuracy against the first axis.
       overrides: what the user changed for all points, recorded beside each config.
 
@@ -84,8 +83,7 @@ def run(config, points, root, figure, overrides=None):
     hosts.check_joined()
     hosts.check_same([str(root), workdirs.plain(config), points], 'The sweep')
     say = functools.partial(print, flush=True) if hosts.is_first() else loop.silent
-    axes = list(points[0])
-    runs = {}
+    root, axes, runs = storage.path(root), list(points[0]), {}
     for point in points:
         if set(point) != set(axes):
             raise BadInput(
@@ -99,12 +97,12 @@ def run(config, points, root, figure, overrides=None):
         if rest not in distinct:
             distinct.append(rest)
             hosts.together(build, at_point)
-        claim = (workdirs.claim, Path(root) / name, at_point, {**(overrides or {}), **point})
+        claim = (workdirs.claim, root / name, at_point, {**(overrides or {}), **point})
         hosts.on_first(*claim)
     rows, failed = [], []
     say(f'{len(runs)} runs in {root}\n{reporting.table_header(axes)}')
     for name, (point, at_point) in runs.items():
-        workdir = Path(root) / name
+        workdir = root / name
         try:
             final = loop.train(at_point, workdir, {**(overrides or {}), **point}, quiet=True)
         except hosts.ProcessLost:
@@ -116,11 +114,13 @@ def run(config, points, root, figure, overrides=None):
         rows.append(row_of(final, point, at_point, workdir))
         say(reporting.table_row(rows[-1], axes))
         if hosts.is_first():
-            reporting.write_csv(Path(root) / 'results.csv', rows, axes)
+            with workdirs.named_in_errors(root, RunFailed):
+                reporting.write_csv(root / 'results.csv', rows, axes)
     if rows and hosts.is_first():
-        drawn = Path(root) / 'figure.png'
-        reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure))
-        say(f'wrote {Path(root) / "results.csv"} and {drawn}')
+        drawn = root / 'figure.png'
+        with workdirs.named_in_errors(root, RunFailed):
+            reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure))
+        say(f'wrote {root / "results.csv"} and {drawn}')
     return failed
 
 
@@ -133,7 +133,7 @@ def run_point(config, points, index, root, overrides=None):
       config: a ConfigDict.
       points: list of {dotted field: value}.
       index: which of them, from 0.
-      root: the directory of the sweep.
+      root: as for `run`.
       overrides: what the user changed for all points, recorded beside each config.
 
     Returns:
@@ -148,7 +148,7 @@ def run_point(config, points, index, root, overrides=None):
             f'--point is {index}; this sweep has {len(points)} points, 0 to {len(points) - 1}.'
         )
     point = points[index]
-    workdir = Path(root) / directory_of(point)
+    workdir = storage.path(root) / directory_of(point)
     return loop.train(config_at(config, point), workdir, {**(overrides or {}), **point})
 
 

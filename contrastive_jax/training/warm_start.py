@@ -16,7 +16,7 @@ def warm_started(state, init_from, mesh):
 
     Args:
       state: a `TrainState` before step 0, of arrays or shapes.
-      init_from: 'workdir' or 'workdir@step'; the newest sound checkpoint by default.
+      init_from: 'workdir' or 'workdir@step', as for a run; the newest sound checkpoint by default.
       mesh: the devices.
 
     Returns:

@@ -7,7 +7,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from contrastive_jax import losses, names
+from contrastive_jax import losses, names, storage
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training import metrics_log
 
@@ -20,7 +20,7 @@ def claim(workdir, config, overrides, allowed=()):
     """Makes the directory if need be and writes, or checks, its config.json.
 
     Args:
-      workdir: a path.
+      workdir: a directory or gs://bucket/path.
       config: a ConfigDict.
       overrides: dict of dotted field to value: what differs from the config file.
       allowed: dotted fields that may differ from what the directory holds; config.json then has
@@ -30,26 +30,20 @@ def claim(workdir, config, overrides, allowed=()):
       BadInput: an allowed field that the config lacks; the directory cannot be written, holds the
         run of another config (the differing fields are named), or holds something that is no run.
     """
-    if '://' in str(workdir):
-        raise BadInput(
-            f'workdir is {str(workdir)!r}; runs are kept in a directory of this machine or of a '
-            'file system that is mounted here, not yet in a bucket.'
-        )
-    path = Path(workdir) / FILE
+    path = storage.path(workdir) / FILE
     ours = plain(config)
     for field in allowed:
         names.check_field(config, field)
     with named_in_errors(workdir, BadInput):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix('.part')
+        storage.make(path.parent)
         if path.exists():
             if changed := check_same(path, ours, allowed):
-                record = json.loads(path.read_text(encoding='utf-8'))
+                record = json.loads(path.read_bytes())
                 record['config'] = ours
                 record['changes'] = [*record.get('changes', []), changed]
-                write(record, beside, path)
+                write(record, path)
             return
-        if set(path.parent.iterdir()) - {beside}:
+        if storage.names_in(path.parent) - {path.with_suffix('.part').name}:
             raise BadInput(
                 f'workdir {workdir} holds files but no {FILE}: it is not the directory of a run. '
                 'Choose another.'
@@ -60,28 +54,36 @@ def claim(workdir, config, overrides, allowed=()):
             'commit': commit(),
             'versions': versions(),
         }
-        write(record, beside, path)
+        write(record, path)
 
 
-def write(record, beside, path):
+def write(record, path):
     """Writes a record as JSON, whole or not at all."""
-    beside.write_text(json.dumps(record, indent=2) + '\n', encoding='utf-8')
-    beside.replace(path)
+    storage.write(path, (json.dumps(record, indent=2) + '\n').encode())
 
 
 @contextlib.contextmanager
-def named_in_errors(workdir, kind):
-    """Turns an error of the file system into one sentence of the given kind of error."""
+def named_in_errors(workdir, kind, remedy=str):
+    """Turns an error of the file system, or bucket, into one sentence of the given kind of error.
+
+    Args:
+      workdir: the directory of a run.
+      kind: an exception that takes a sentence.
+      remedy: gives another sentence to follow it, or ''.
+    """
     try:
         yield
-    except OSError as error:
-        raise kind(f'workdir {workdir} cannot be used: {error}.') from error
+    except Exception as error:
+        if not storage.is_failure(error):
+            raise
+        sentence = f'workdir {workdir} cannot be used: {storage.reason(error)}.'
+        raise kind(f'{sentence} {remedy()}'.rstrip()) from error
 
 
 def is_run(workdir):
     """Whether the directory is that of a run."""
     with named_in_errors(workdir, BadInput):
-        return (Path(workdir) / FILE).exists()
+        return (storage.path(workdir) / FILE).exists()
 
 
 def check_same(path, ours, allowed=()):
@@ -121,12 +123,12 @@ def same_function(there, here):
 
 def read_config(workdir):
     """The config of a workdir as a plain dict."""
-    path = Path(workdir) / FILE
+    path = storage.path(workdir) / FILE
     try:
-        return json.loads(path.read_text(encoding='utf-8'))['config']
+        return json.loads(path.read_bytes())['config']
     except FileNotFoundError as error:
         raise BadInput(f'workdir {workdir} is not the directory of a run: no {FILE}.') from error
-    except (json.JSONDecodeError, KeyError, TypeError, OSError) as error:
+    except Exception as error:  # what lies there may be anything, and a bucket fails in any way
         raise BadInput(f'{path} cannot be read as the config of a run: {error!r}.') from error
 
 
@@ -135,7 +137,9 @@ def final_row(workdir):
     if not is_run(workdir):
         return None
     num_steps = read_config(workdir)['num_steps']
-    for row in reversed(metrics_log.read(workdir)):
+    with named_in_errors(workdir, BadInput):
+        rows = metrics_log.read(workdir)
+    for row in reversed(rows):
         if row['step'] == num_steps and 'test_accuracy' in row:
             return row
     return None

@@ -54,10 +54,12 @@ def test_an_unwritable_place_is_named(tmp_path, config):
         workdir.claim(tmp_path / 'file' / 'run', config, {})
 
 
-def test_a_bucket_is_refused_and_no_directory_of_its_name_is_made(tmp_path, config, monkeypatch):
+def test_another_kind_of_place_is_refused_and_no_directory_of_its_name_is_made(
+    tmp_path, config, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadInput, match="workdir is 'gs://bucket/run'; runs are kept"):
-        workdir.claim('gs://bucket/run', config, {})
+    with pytest.raises(BadInput, match="'s3://bucket/run' is neither a directory nor in a bucket"):
+        workdir.claim('s3://bucket/run', config, {})
     assert not list(tmp_path.iterdir())
 
 
