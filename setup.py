@@ -33,6 +33,7 @@ setup(
         'scipy>=1.13,<2',
         'tensorboardX>=2.6.2,<3',
         'tensorflow-datasets>=4.9.9,<5',  # reads prepared data sets without TensorFlow
+        'threadpoolctl>=3.1,<4',  # comes with scikit-learn; keeps small fits on one thread
         'tqdm>=4.66,<5',
     ],
     extras_require={

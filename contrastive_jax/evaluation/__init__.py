@@ -10,17 +10,19 @@ from contrastive_jax.evaluation.collapse import (
     rankme,
 )
 from contrastive_jax.evaluation.correlation import correlations
+from contrastive_jax.evaluation.factor_probes import probe_factors
 from contrastive_jax.evaluation.factors import adjusted_r2
 from contrastive_jax.evaluation.hardness import hardness
 from contrastive_jax.evaluation.information_ceilings import ideal_class_estimate
 from contrastive_jax.evaluation.knn import knn_accuracy
-from contrastive_jax.evaluation.linear_probe import linear_probe
+from contrastive_jax.evaluation.linear_probe import linear_probe, linear_probe_by_class
 from contrastive_jax.evaluation.local_features import (
     cluster_agreement,
     cluster_map_picture,
     cluster_maps,
     image_patches,
 )
+from contrastive_jax.evaluation.multi_label_probe import multi_label_probe
 from contrastive_jax.evaluation.mutual_information import (
     estimate_mutual_information,
     mutual_information_of_loss,
@@ -28,6 +30,7 @@ from contrastive_jax.evaluation.mutual_information import (
 )
 from contrastive_jax.evaluation.random_projections import random_projection_histogram
 from contrastive_jax.evaluation.separation import local_separation
+from contrastive_jax.evaluation.sgd_probe import sgd_probe
 from contrastive_jax.evaluation.similarity_histogram import similarity_histogram
 from contrastive_jax.evaluation.spectrum import (
     covariance_spectrum,
@@ -62,12 +65,16 @@ __all__ = [
     'image_patches',
     'knn_accuracy',
     'linear_probe',
+    'linear_probe_by_class',
     'local_separation',
+    'multi_label_probe',
     'mutual_information_of_loss',
+    'probe_factors',
     'random_projection_histogram',
     'rankme',
     'same_class_alignment',
     'same_class_pairs',
+    'sgd_probe',
     'similarity_histogram',
     'tolerance',
     'tolerance_as_printed',

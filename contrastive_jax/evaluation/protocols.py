@@ -7,8 +7,9 @@ A protocol takes the embeddings and labels of both splits and returns a dict of 
 from contrastive_jax.evaluation.intervals import wilson
 from contrastive_jax.evaluation.knn import knn_accuracy
 from contrastive_jax.evaluation.linear_probe import linear_probe
+from contrastive_jax.evaluation.sgd_probe import sgd_probe
 
-__all__ = ['knn', 'linear_probe']
+__all__ = ['knn', 'linear_probe', 'sgd_probe']
 
 
 def knn(train, train_labels, test, test_labels, *, k=20, temperature=0.07):

@@ -58,25 +58,32 @@ def checked_labels(labels, count, name):
     return labels.astype(np.int64)
 
 
-def checked_sets(train, train_labels, test, test_labels):
-    """Both sets of embeddings in float64 with their labels, or BadInput.
+def checked_pair(train, test, *, dtype=np.float64):
+    """Embeddings [n, d] and [m, d] in float64 or another type, or BadInput."""
+    train = checked_rows(train, 'train embeddings').astype(dtype)
+    test = checked_rows(test, 'test embeddings').astype(dtype)
+    if train.shape[1] != test.shape[1]:
+        raise BadInput(
+            f'train and test embeddings have {train.shape[1]} and {test.shape[1]} dimensions; the '
+            'two must be equal.'
+        )
+    return train, test
+
+
+def checked_sets(train, train_labels, test, test_labels, *, dtype=np.float64):
+    """Both sets of embeddings with their labels, or BadInput.
 
     Args:
       train: [n, d].
       train_labels: integers [n], of at least two classes.
       test: [m, d].
       test_labels: integers [m].
+      dtype: of the embeddings that are returned.
 
     Returns:
       (train, train_labels, test, test_labels).
     """
-    train = checked_rows(train, 'train embeddings').astype(np.float64)
-    test = checked_rows(test, 'test embeddings').astype(np.float64)
-    if train.shape[1] != test.shape[1]:
-        raise BadInput(
-            f'train and test embeddings have {train.shape[1]} and {test.shape[1]} dimensions; the '
-            'two must be equal.'
-        )
+    train, test = checked_pair(train, test, dtype=dtype)
     train_labels = checked_labels(train_labels, len(train), 'train labels')
     test_labels = checked_labels(test_labels, len(test), 'test labels')
     if len(np.unique(train_labels)) < 2:

@@ -55,3 +55,14 @@ def test_bad_options_are_named():
         knn_accuracy(*data(), k=301)
     with pytest.raises(BadInput, match='temperature is 0'):
         knn_accuracy(*data(), temperature=0)
+
+
+def test_ties_go_to_the_earlier_row():
+    generator = np.random.default_rng(3)
+    # Few distinct rows of lengths that are exact, so that most similarities are equal.
+    train, test = np.eye(4)[generator.integers(0, 4, 400)], np.eye(4)[np.arange(300) % 4]
+    labels = generator.integers(0, 5, 400)
+    nearest = [labels[np.flatnonzero((train == row).all(axis=1))] for row in test]
+    for k in (1, 7):
+        votes = [np.bincount(found[:k], minlength=5).argmax() for found in nearest]
+        assert knn_accuracy(train, labels, test, votes, k=k) == 1.0

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from scipy import optimize, special
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import top_k_accuracy_score
+from sklearn.preprocessing import StandardScaler
 
 from contrastive_jax.errors import BadInput
-from contrastive_jax.evaluation import linear_probe
+from contrastive_jax.evaluation import linear_probe, linear_probe_by_class
 
 
 def blobs(count, distance, seed=0, classes=4, dimensions=16):
@@ -88,3 +91,45 @@ def test_bad_embeddings_are_named():
         linear_probe(train, labels, test[:, 1:], test_labels)
     with pytest.raises(BadInput, match='nothing to tell apart'):
         linear_probe(train, np.zeros(30, int), test, test_labels)
+
+
+def test_each_class_has_its_accuracy():
+    (train, labels), (test, test_labels) = blobs(300, 0.5), blobs(200, 0.5, seed=1)
+    labels, test_labels = 3 * labels, 3 * test_labels
+    plain = linear_probe(train, labels, test, test_labels)
+    found = linear_probe_by_class(train, labels, test, test_labels)
+    assert found['classes'].tolist() == [0, 3, 6, 9]
+    assert found['train_rows'].tolist() == [np.sum(labels == c) for c in (0, 3, 6, 9)]
+    for place, label in enumerate((0, 3, 6, 9)):
+        # The accuracy of the rows of one class by the same fit: that of the others left away.
+        of_class = test_labels == label
+        alone = linear_probe(train, labels, test[of_class], test_labels[of_class])
+        assert found['accuracy'][place] == pytest.approx(alone['test_accuracy'], abs=1e-12)
+        assert found['test_rows'][place] == of_class.sum()
+    weighted = np.average(found['accuracy'], weights=found['test_rows'])
+    assert weighted == pytest.approx(plain['test_accuracy'], abs=1e-12)
+
+
+def test_classes_that_one_set_lacks():
+    (train, labels), (test, test_labels) = blobs(300, 5), blobs(200, 5, seed=1)
+    seen, asked = labels != 2, test_labels != 0
+    sets = train[seen], labels[seen], test[asked], test_labels[asked]
+    found = linear_probe(*sets)
+    assert found['unseen'] == np.sum(test_labels == 2)
+    assert found['test_accuracy'] == pytest.approx(np.mean(test_labels[asked] != 2), abs=1e-12)
+    found = linear_probe_by_class(*sets)
+    np.testing.assert_array_equal(found['accuracy'], [np.nan, 1, 0, 1])
+    assert found['train_rows'][2] == found['test_rows'][0] == 0
+
+
+def test_top_five_where_there_are_more_classes():
+    sets = *blobs(400, 0.2, classes=9), *blobs(900, 0.2, seed=1, classes=9)
+    found = linear_probe(*sets)
+    train, labels, test, test_labels = sets
+    peer = LogisticRegression(C=1 / (1e-3 * 400), max_iter=1000)
+    scale = StandardScaler().fit(train)
+    scores = peer.fit(scale.transform(train), labels).decision_function(scale.transform(test))
+    expected = top_k_accuracy_score(test_labels, scores, k=5)
+    assert 5 / 9 < expected < 0.99
+    assert found['test_top5'] == pytest.approx(expected, abs=1.01 / 900)
+    assert 'test_top5' not in linear_probe(*blobs(60, 2, classes=5), *blobs(60, 2, classes=5))
