@@ -1,40 +1,127 @@
-"""One measurement of a trained encoder.
+"""Everything that is measured of an encoder, or of any embeddings, in one report.
 
 python -m experiments.evaluate --workdir=runs/one
-python -m experiments.evaluate --workdir=runs/one --metric=knn,k=20 --factor=code --step=100
+python -m experiments.evaluate --workdir=runs/one --baselines=untrained,pixels --step=100
+python -m experiments.evaluate --embeddings=test.npz --train=train.npz --embeddings_b=views.npz
+python -m experiments.evaluate --workdir=runs/one --metric=knn,k=20 --factor=code
 
-On several processes as `experiments.train`, with the same flags.
+Prints the numbers and writes report.json and report.html, pictures and all, to --output: by default
+`report/` in the workdir, or beside the file of embeddings. A file is .npz with `embeddings` [n, d]
+and, if known, `projections`, `labels`, `factor_<name>` and `ids`, or .npy, of any framework.
+--embeddings_b has in row i another view of the same example as row i of --embeddings. Without
+--train, probes are fitted on half of the rows.
+
+With --metric one measurement alone is printed. That runs on several processes too, with the flags
+of `experiments.train`; a report is made by one.
 """
+
+import time
+from pathlib import Path
 
 from absl import flags
 
 from contrastive_jax import names
+from contrastive_jax.errors import BadInput
 from experiments import cli, processes
 
 processes.define()
-WORKDIR = flags.DEFINE_string('workdir', None, 'The directory of a run.', required=True)
+WORKDIR = flags.DEFINE_string('workdir', None, 'The directory of a run.')
+EMBEDDINGS = flags.DEFINE_string('embeddings', None, 'A file of embeddings.')
+EMBEDDINGS_B = flags.DEFINE_string('embeddings_b', None, 'Other views of the same examples.')
+TRAIN = flags.DEFINE_string('train', None, 'Embeddings to fit probes on.')
+OUTPUT = flags.DEFINE_string('output', None, 'The directory of the report.')
+BASELINES = flags.DEFINE_list('baselines', [], "Beside a run: 'untrained', 'pixels', or both.")
+LIMIT = flags.DEFINE_integer('limit', 10000, 'The most examples of each split of a run.')
+SEED = flags.DEFINE_integer('seed', 0, 'Of what the measurements draw.')
 METRIC = flags.DEFINE_string(
-    'metric', '', "linear_probe or knn, with options: 'knn,k=1'. Empty: the run's own."
+    'metric', '', "One measurement: linear_probe, sgd_probe or knn, with options: 'knn,k=1'."
 )
-FACTOR = flags.DEFINE_string('factor', None, "Factor of the data to read; default: the config's.")
+FACTOR = flags.DEFINE_string('factor', None, "For --metric: a factor; default: the config's.")
 STEP = flags.DEFINE_integer('step', None, 'Of the checkpoint; empty: the newest.')
 
 
 def main():
-    """Flags to one library call."""
+    """Flags to library calls."""
+    with processes.joined():
+        if (WORKDIR.value is None) == (EMBEDDINGS.value is None):
+            raise BadInput('Give --workdir, the directory of a run, or --embeddings, a file.')
+        if METRIC.value or FACTOR.value:
+            one_measurement()
+        else:
+            report()
+
+
+def one_measurement():
+    """Prints what one protocol measures of a run."""
     from contrastive_jax.training import hosts  # not above: --help must answer at once
     from contrastive_jax.training.evaluate import evaluate_workdir
 
-    with processes.joined():
-        protocol = None
-        if METRIC.value:
-            name, options = names.parse_call(METRIC.value)
-            protocol = {'name': name, **options}
-        results = evaluate_workdir(
-            WORKDIR.value, step=STEP.value, protocol=protocol, factor=FACTOR.value
+    if WORKDIR.value is None:
+        raise BadInput('--metric and --factor are for a run: give --workdir.')
+    protocol = None
+    if METRIC.value:
+        name, options = names.parse_call(METRIC.value)
+        protocol = {'name': name, **options}
+    results = evaluate_workdir(
+        WORKDIR.value, step=STEP.value, protocol=protocol, factor=FACTOR.value
+    )
+    for name, value in results.items() if hosts.is_first() else ():
+        print(f'{name:>20} {value:.6g}')
+
+
+def report():
+    """Measures everything, prints it, and writes the report."""
+    import jax
+
+    from contrastive_jax import panel
+    from contrastive_jax.panel import page
+
+    if jax.process_count() > 1:
+        raise BadInput('A report is made by one process; several measure one --metric.')
+    started = time.perf_counter()
+    material = gather()
+    print(f'gathered in {time.perf_counter() - started:.1f} s', flush=True)
+    sections = panel.measure(
+        material,
+        seed=SEED.value,
+        say=lambda title, seconds: print(f'{title.lower()}: {seconds:.1f} s', flush=True),
+    )
+    print('\n'.join(['', *material.about, '', page.as_text(sections)]))
+    directory = Path(OUTPUT.value or default_output())
+    directory.mkdir(parents=True, exist_ok=True)
+    title = f'What is in {WORKDIR.value or EMBEDDINGS.value}'
+    for name, text in (
+        ('report.json', page.as_json(material.about, sections)),
+        ('report.html', page.as_html(title, material.about, sections)),
+    ):
+        beside = directory / f'{name}.part'
+        beside.write_text(text, encoding='utf-8')
+        beside.replace(directory / name)
+    print(f'\n{directory / "report.html"}, {directory / "report.json"}')
+
+
+def gather():
+    """The material that the flags name."""
+    from contrastive_jax.evaluation.embedding_files import load
+    from contrastive_jax.panel.material import of_files
+    from contrastive_jax.training.panels import material_of_run
+
+    if WORKDIR.value:
+        return material_of_run(
+            WORKDIR.value, step=STEP.value, limit=LIMIT.value, baselines=BASELINES.value
         )
-        for name, value in results.items() if hosts.is_first() else ():
-            print(f'{name:>20} {value:.6g}')
+    if BASELINES.value:
+        raise BadInput('--baselines are of a run: a file has no encoder.')
+    others = [path and load(path) for path in (TRAIN.value, EMBEDDINGS_B.value)]
+    return of_files(load(EMBEDDINGS.value), *others, seed=SEED.value)
+
+
+def default_output():
+    """Where the report goes unless --output says so."""
+    if WORKDIR.value:
+        return Path(WORKDIR.value) / 'report'
+    path = Path(EMBEDDINGS.value)
+    return path.with_name(f'{path.stem}_report')
 
 
 if __name__ == '__main__':

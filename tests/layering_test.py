@@ -14,6 +14,7 @@ ALLOWED = {
     'models': {'models', 'errors'},
     'memory': {'memory', 'losses', 'errors', 'sharding'},
     'evaluation': {'evaluation', 'losses', 'data', 'models', 'memory', 'errors', 'sharding'},
+    'panel': {'panel', 'evaluation', 'errors'},
     'views': {'views', 'errors'},
     'sharding': {'errors'},
     'names': {'errors'},

@@ -143,8 +143,8 @@ def iterate(orders, start):
         }
 
 
-def evaluation_batches(source, *, batch_size, host=0, num_hosts=1):
-    """All examples in order, each exactly once.
+def evaluation_batches(source, *, batch_size, ids=None, host=0, num_hosts=1):
+    """All examples in order, or those of `ids`, each exactly once.
 
     The last batch is padded with repeats of the first example to the full size; `weight` [b]
     float32 is 1 for an example and 0 for padding, and for the example that a source has put in
@@ -153,6 +153,7 @@ def evaluation_batches(source, *, batch_size, host=0, num_hosts=1):
     Args:
       source: a source with `take`.
       batch_size: of all hosts together.
+      ids: int [k] of the examples; None for all.
       host: the index of this host.
       num_hosts: the number of hosts.
 
@@ -160,8 +161,12 @@ def evaluation_batches(source, *, batch_size, host=0, num_hosts=1):
       Dicts of stacked arrays of batch_size // num_hosts rows.
     """
     share = batch_size // num_hosts
-    for start in range(0, len(source), batch_size):
-        positions = np.arange(batch_size)[host * share : (host + 1) * share] + start
-        batch = source.take(np.where(positions < len(source), positions, 0))
-        # Neither padding nor another example than the one asked for is at its own position.
-        yield {**batch, 'weight': (batch['id'] == positions).astype(np.float32)}
+    ids = np.arange(len(source)) if ids is None else np.asarray(ids)
+    padding = -len(ids) % batch_size
+    taken = np.concatenate([ids, np.full(padding, ids[0])])
+    wanted = np.concatenate([ids, np.full(padding, -1)])
+    for start in range(host * share, len(taken), batch_size):
+        batch = source.take(taken[start : start + share])
+        # Neither padding nor another example than the one asked for is wanted at its place.
+        weight = batch['id'] == wanted[start : start + share]
+        yield {**batch, 'weight': weight.astype(np.float32)}

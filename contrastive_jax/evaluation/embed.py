@@ -7,7 +7,7 @@ from contrastive_jax import sharding
 from contrastive_jax.data import batches
 
 
-def embed(step, variables, source, split_key, mesh, *, batch_size=1000):
+def embed(step, variables, source, split_key, mesh, *, ids=None, batch_size=1000):
     """What an encoder makes of every example of a source; each of several hosts reads its share.
 
     Args:
@@ -17,16 +17,18 @@ def embed(step, variables, source, split_key, mesh, *, batch_size=1000):
       source: a source.
       split_key: the key of the run's seed for the role of the split.
       mesh: the devices.
+      ids: int [k] of the examples; None for all.
       batch_size: about how many examples at once; rounded up to a multiple of the devices. It has
         no influence on the result.
 
     Returns:
       dict of NumPy arrays [n, ...]: what the step returns, `labels` and `ids`.
     """
-    size = -(-min(batch_size, len(source)) // mesh.size) * mesh.size
+    count = len(source) if ids is None else len(ids)
+    size = -(-min(batch_size, count) // mesh.size) * mesh.size
     pieces = []
     share = dict(host=jax.process_index(), num_hosts=jax.process_count())
-    for batch in batches.evaluation_batches(source, batch_size=size, **share):
+    for batch in batches.evaluation_batches(source, batch_size=size, ids=ids, **share):
         known = {'labels': batch['label'], 'ids': batch['id'], 'weight': batch.pop('weight')}
         outputs = step(variables, sharding.to_devices(batch, mesh), split_key)
         outputs = {**jax.device_get(outputs), **sharding.from_all_hosts(known, mesh)}

@@ -42,11 +42,7 @@ def save(path, embeddings, protocol=''):
     Raises:
       BadInput: another ending, or the file exists.
     """
-    path = Path(path)
-    if path.suffix != '.npz':
-        raise BadInput(f'output is {str(path)!r}; it must end in .npz.')
-    if path.exists():
-        raise BadInput(f'output {path} exists already; choose another.')
+    path = check_output(path)
     fields = {'embeddings': embeddings.h, 'protocol': np.array(protocol)}
     if embeddings.z is not None:
         fields['projections'] = embeddings.z
@@ -60,6 +56,16 @@ def save(path, embeddings, protocol=''):
     with beside.open('wb') as file:
         np.savez(file, **fields)
     beside.replace(path)
+
+
+def check_output(path):
+    """The path, if embeddings can be written there; BadInput otherwise."""
+    path = Path(path)
+    if path.suffix != '.npz':
+        raise BadInput(f'output is {str(path)!r}; it must end in .npz.')
+    if path.exists():
+        raise BadInput(f'output {path} exists already; choose another.')
+    return path
 
 
 def load(path):

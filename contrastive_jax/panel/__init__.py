@@ -27,4 +27,5 @@ def measure(material, *, seed=0, say=lambda title, seconds: None):
         start = time.perf_counter()
         sections.append(part.section(material, jax.random.fold_in(jax.random.key(seed), number)))
         say(sections[-1].title, time.perf_counter() - start)
-    return [*sections, doctor.section(material, sections)]
+    doctors = doctor.section(material, sections)
+    return [*(part._replace(warnings=()) for part in sections), doctors]

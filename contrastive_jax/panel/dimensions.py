@@ -34,7 +34,7 @@ def section(material, key):
         histogram = random_projection_histogram(rows, key, prior='uniform_hypersphere')
         found['distance_to_sphere'] = histogram['ratio']
         caption = f'{name}: random projections of unit rows, and those of uniform points.'
-        drawn[caption] = pictures.against_prior(histogram)
+        drawn[caption] = pictures.against_prior(name, histogram)
     caption = 'Variance in each direction over that in the first, unit rows.'
     drawn = {caption: pictures.spectra(spectra), **drawn}
     return Section('Dimensions', '', tuple(measures_of(results, MEANINGS)), drawn)

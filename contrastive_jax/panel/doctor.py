@@ -24,14 +24,14 @@ def section(material, sections):
         *far_probes(read),
         *swapped(material, read),
         *no_better_than_baselines(read),
-        *(
-            f'{part.text} Usually K is too small or the temperature too high for so much '
-            'information; raise the one or lower the other.'
-            for part in sections
-            if 'saturated' in part.text
-        ),
+        *(warning for part in sections for warning in part.warnings),
     ]
     return Section('Doctor', '' if warnings else 'Nothing suspicious.', warnings=tuple(warnings))
+
+
+def encoded(material):
+    """The representations that are examined: what stands beside them may be as it is."""
+    return [(name, rows) for name, rows in material.test.items() if name in ('h', 'z')]
 
 
 def identical_views(material):
@@ -48,7 +48,7 @@ def identical_views(material):
 
 def dead_dimensions(material):
     """Dimensions that never change."""
-    for name, rows in material.test.items():
+    for name, rows in encoded(material):
         if count := int(np.sum(np.ptp(rows, axis=0) == 0)):
             yield (
                 f'{count} of {rows.shape[1]} dimensions of {name} are constant. Usually units are '
@@ -58,7 +58,7 @@ def dead_dimensions(material):
 
 def collapsed(material):
     """Embeddings that have collapsed."""
-    for name, rows in material.test.items():
+    for name, rows in encoded(material):
         if sentence := collapse_warning(collapse_indicators(rows)):
             yield (
                 f'{name}: {sentence} Usually the loss has nothing that repels, the temperature or '
@@ -116,8 +116,8 @@ def absent_classes(material):
 
 def scales(material):
     """Inputs that were not scaled, or rows of very different lengths."""
-    for name, rows in material.test.items():
-        if name != 'pixels' and rows.min() >= 0 and 30 < rows.max() <= 255 and _whole(rows):
+    for name, rows in encoded(material):
+        if rows.min() >= 0 and 30 < rows.max() <= 255 and _whole(rows):
             yield (
                 f'{name} are whole numbers from 0 to {rows.max():g}. Usually these are pixels and '
                 'not features.'

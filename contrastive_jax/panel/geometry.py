@@ -39,9 +39,9 @@ def section(material, key):
         nearest = local_separation(a, b, count=min(10, len(a) - 1))
         results[name]['separation'] = nearest['positive'] - nearest['negatives'][0]
         caption = f'{name}: cosines of positive and negative pairs.'
-        drawn[caption] = pictures.two_histograms(histogram)
+        drawn[caption] = pictures.two_histograms(name, histogram)
         caption = f'{name}: cosine of the positive and of the ten nearest negatives.'
-        drawn[caption] = pictures.separation(nearest)
+        drawn[caption] = pictures.separation(name, nearest)
     text = ''
     if not material.test_views:
         text = (

@@ -10,12 +10,15 @@ from contrastive_jax.panel import pictures
 from contrastive_jax.panel.section import Section, measures_of
 
 PAIRS, STEPS, FEWEST = 256, 2000, 16
+DRAWS = 10  # pairs of one class for each example
 
 MEANINGS = {
-    'views, bits': 'of two views of one example, post-training estimate on held-out pairs',
+    'views, bits': 'of two views of one example: post-training estimate on held-out pairs',
     'views, nats': 'the same',
+    'views, bits of fitted pairs': 'where far above, the critic knows its pairs by heart',
     'class, bits': 'of two examples of one class, at most the entropy of the classes',
     'class, nats': 'the same',
+    'class, bits of fitted pairs': 'as above',
 }
 
 
@@ -37,24 +40,31 @@ def section(material, key):
         reasons.append('An estimate needs two views of each example, or classes.')
     if not found:
         return Section(title, ' '.join(reasons))
-    results = {
-        f'{kind}, {unit}': found[kind][unit] for kind in found for unit in ('bits', 'nats')
-    } | {
-        f'{kind}, {unit}_{end}': found[kind][f'{unit}_{end}']
-        for kind in found for unit in ('bits', 'nats') for end in ('low', 'high')
-        if f'{unit}_{end}' in found[kind]
-    }  # fmt: skip
+    results = {}
+    for kind, estimate in found.items():
+        for unit in ('bits', 'nats'):
+            for end in ('', '_low', '_high'):
+                results[f'{kind}, {unit}{end}'] = estimate[unit + end]
+        results[f'{kind}, bits of fitted pairs'] = estimate['train_bits']
     text = [
-        f'A new critic for each, trained {STEPS} steps with NT-Xent at K = {estimate["num_pairs"]} '
-        f'pairs and temperature {estimate["temperature"]:g}; no estimate of {kind} exceeds '
-        f'{min(estimate["ceiling_bits"], estimate["temperature_ceiling_bits"]):.2f} bits.'
-        + (' It is saturated: the truth may be larger.' if estimate['saturated'] else '')
-        for kind, estimate in found.items()
+        f'A new critic for each kind of pairs, trained {STEPS} steps with NT-Xent.',
+        *(
+            f'{kind}: K = {estimate["num_pairs"]:.0f} pairs, temperature '
+            f'{estimate["temperature"]:g}, ceilings {estimate["ceiling_bits"]:.2f} bits by K and '
+            f'{estimate["temperature_ceiling_bits"]:.2f} by temperature.'
+            for kind, estimate in found.items()
+        ),
     ]
+    warnings = [
+        f'The mutual information of {kind} is estimated at {estimate["bits"]:.2f} bits, where the '
+        f'estimate saturates (K = {estimate["num_pairs"]:.0f}, temperature '
+        f'{estimate["temperature"]:g}): the truth may be larger. Usually K is too small or the '
+        'temperature too high for so much information.'
+        for kind, estimate in found.items() if estimate['saturated']
+    ]  # fmt: skip
     drawn = {'Estimates in bits; the lines are the ceilings.': pictures.information(found)}
-    return Section(
-        title, ' '.join([*text, *reasons]), tuple(measures_of({'h': results}, MEANINGS)), drawn
-    )
+    measures = tuple(measures_of({'h': results}, MEANINGS))
+    return Section(title, ' '.join([*text, *reasons]), measures, drawn, tuple(warnings))
 
 
 def pairs_by_kind(material, key):
@@ -65,7 +75,10 @@ def pairs_by_kind(material, key):
     if 'label' in material.train_factors and 'h' in material.train:
         keys = jax.random.split(key)
         pairs['class'] = tuple(
-            tuple(rows[places] for places in same_class_pairs(labels, one))
+            tuple(
+                rows[places]
+                for places in same_class_pairs(labels, one, num_pairs=DRAWS * len(labels))
+            )
             for rows, labels, one in (
                 (material.train['h'], material.train_factors['label'], keys[0]),
                 (material.test['h'], material.test_factors['label'], keys[1]),

@@ -7,8 +7,8 @@ import numpy as np
 COLOURS = ('#1f77b4', '#d95f02', '#7570b3', '#4d4d4d', '#1b9e77')
 
 
-def drawn(draw, width=6.0, height=3.6):
-    """The PNG of what `draw(axes)` draws."""
+def drawn(draw, title, width=6.0, height=3.6):
+    """The PNG of what `draw(axes)` draws, under a title."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -18,6 +18,7 @@ def drawn(draw, width=6.0, height=3.6):
     draw(axes)
     axes.spines[['top', 'right']].set_visible(False)
     axes.grid(alpha=0.25)
+    axes.set_title(title, loc='left', fontsize=11)
     file = io.BytesIO()
     figure.savefig(file, format='png', dpi=110)
     return file.getvalue()
@@ -52,13 +53,14 @@ def bars(values, levels, label):
         axes.set_xticks(range(len(values)), list(values))
         axes.set_ylim(0, 1)
         axes.set_ylabel(label)
-        axes.legend(frameon=False, ncols=len(names), loc='upper center', bbox_to_anchor=(0.5, 1.15))
+        axes.legend(frameon=False, loc='center left', bbox_to_anchor=(1, 0.5))
 
-    return drawn(draw, width=max(5.0, 1.4 * len(values) + 2))
+    title = 'What a linear probe reads (dotted: chance)'
+    return drawn(draw, title, width=max(5.0, 1.4 * len(values) + 3))
 
 
-def two_histograms(histogram):
-    """The cosines of positive and of negative pairs, from `similarity_histogram`."""
+def two_histograms(name, histogram):
+    """The cosines of positive and of negative pairs of a representation."""
 
     def draw(axes):
         edges = histogram['edges']
@@ -73,10 +75,10 @@ def two_histograms(histogram):
         axes.set_xlim(-1, 1)
         axes.legend(frameon=False)
 
-    return drawn(draw)
+    return drawn(draw, f'{name}: how similar are two views, and two examples?')
 
 
-def separation(nearest):
+def separation(name, nearest):
     """The cosine of the positive and of the nearest negatives, from `local_separation`."""
 
     def draw(axes):
@@ -87,9 +89,10 @@ def separation(nearest):
         )
         axes.set_xticks(range(len(negatives) + 1), ['+', *range(1, len(negatives) + 1)])
         axes.set_ylabel('mean cosine')
-        axes.legend(frameon=False)
+        axes.set_ylim(min(0, *negatives), 1.25 * max(nearest['positive'], negatives[0]))
+        axes.legend(frameon=False, ncols=2, loc='upper right')
 
-    return drawn(draw)
+    return drawn(draw, f'{name}: is the other view nearer than the nearest examples?')
 
 
 def spectra(found):
@@ -108,10 +111,10 @@ def spectra(found):
         axes.set_ylabel('variance / largest')
         axes.legend(frameon=False)
 
-    return drawn(draw)
+    return drawn(draw, 'How many directions are in use?')
 
 
-def against_prior(histogram):
+def against_prior(name, histogram):
     """Random projections against the prior's, from `random_projection_histogram`."""
 
     def draw(axes):
@@ -126,7 +129,7 @@ def against_prior(histogram):
         axes.set_ylabel('density')
         axes.legend(frameon=False)
 
-    return drawn(draw)
+    return drawn(draw, f'{name}: random projections (thin: twelve of them)')
 
 
 def information(found):
@@ -137,14 +140,21 @@ def information(found):
             value = estimate['bits']
             error = [[value - estimate['bits_low']], [estimate['bits_high'] - value]]
             axes.bar([place], [value], 0.5, yerr=error, capsize=4, color=COLOURS[place])
-            for name, style in (('ceiling_bits', '-'), ('temperature_ceiling_bits', '--')):
+            for name, style, align in (
+                ('ceiling_bits', '-', 'bottom'),
+                ('temperature_ceiling_bits', '--', 'top'),
+            ):
                 level = estimate[name]
                 axes.hlines(level, place - 0.4, place + 0.4, color='0.2', linestyle=style)
-                label = 'log2(2K - 1)' if style == '-' else 'by temperature'
-                axes.annotate(label, (place + 0.4, level), fontsize=8, va='bottom', ha='right')
+                label = 'ceiling log2(2K - 1)' if style == '-' else 'ceiling by temperature'
+                axes.annotate(
+                    label, (place, level), (0, 3 if style == '-' else -3),
+                    textcoords='offset points', fontsize=8, va=align, ha='center',
+                )  # fmt: skip
         names = {'views': 'two views', 'class': 'one class'}
         axes.set_xticks(range(len(found)), [names[kind] for kind in found])
         axes.set_xlim(-0.6, len(found) - 0.4)
         axes.set_ylabel('bits')
+        axes.margins(y=0.1)
 
-    return drawn(draw, width=4.5)
+    return drawn(draw, 'Mutual information of h, held-out estimates', width=4.5)

@@ -37,6 +37,8 @@ class Experiment(NamedTuple):
       mesh: the devices.
       train: the `ProbingDataset` to train on.
       test: the `ProbingDataset` held out.
+      view: (key, image) -> image.
+      resting_view: image -> image, the view with nothing drawn.
       model: a Linen module.
       init_state: (seed_key) -> TrainState, not jitted.
       train_step: (state, batch, tables, seed_key) -> (state, metrics), not jitted.
@@ -57,6 +59,8 @@ class Experiment(NamedTuple):
     mesh: Any
     train: Any
     test: Any
+    view: Any
+    resting_view: Any
     model: Any
     init_state: Any
     train_step: Any
@@ -150,6 +154,8 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
         mesh=mesh,
         train=train,
         test=test,
+        view=view,
+        resting_view=resting_view,
         model=module,
         init_state=lambda seed_key: state.init_state(
             module, optimizer, image_shape, seed_key, objective

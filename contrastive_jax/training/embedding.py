@@ -4,10 +4,15 @@ import flax.linen as nn
 import jax
 import numpy as np
 
-from contrastive_jax import randomness, sharding
+from contrastive_jax import losses, names, randomness, sharding
+from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.embed import embed
+from contrastive_jax.evaluation.embedding_files import FACTOR, Embeddings
+from contrastive_jax.evaluation.rows import checked_rows
 from contrastive_jax.models.layers import layer_outputs
+from contrastive_jax.models.torchvision_weights import from_torchvision, read_weights
 from contrastive_jax.training import step as steps
+from contrastive_jax.training.restore import restored_run
 
 
 class Pixels(nn.Module):
@@ -21,34 +26,66 @@ class Pixels(nn.Module):
         return rows, rows
 
 
-class Subset:
-    """Some examples of a source, with their own ids.
+def chosen_ids(source, limit, seed=0):
+    """The ids of `limit` examples of a source, drawn without replacement and rising; or None."""
+    if limit is None or len(source) <= limit:
+        return None
+    if limit < 1:
+        raise BadInput(f'limit is {limit}; it must be at least 1.')
+    return np.sort(np.random.default_rng(seed).choice(len(source), limit, replace=False))
+
+
+def embeddings_of_run(path, split, *, step=None, encoder='', layer='', limit=None):
+    """Embeddings of the examples of a run, by its encoder or by another.
 
     Args:
-      source: any source.
-      ids: int [k] of them.
+      path: the directory of the run.
+      split: 'train' or 'test'.
+      step: of the checkpoint; the newest sound one by default.
+      encoder: '' for the run's; 'untrained'; 'pixels'; a file of torchvision's weights; or
+        'module:function', from images [n, h, w, c] in [0, 1] to [n, d].
+      layer: in place of h; see `models.layers.layer_outputs`.
+      limit: as for `embed_split`.
+
+    Returns:
+      An `Embeddings`.
+
+    Raises:
+      BadInput: no run or checkpoint, an encoder or a layer that cannot be.
     """
+    experiment, state = restored_run(path, step=step)
+    model, variables = experiment.model, state.variables
+    named = f'{encoder or f"step {int(state.step)}"}{layer and f", layer {layer}"}'
+    after = None
+    if ':' in encoder:
+        after = applied(names.pick_or_import(losses, encoder, 'encoder'), experiment.image_shape)
+    if encoder == 'pixels' or after:
+        model, variables = Pixels(), {}
+    elif encoder == 'untrained':
+        with jax.set_mesh(experiment.mesh):
+            variables = jax.jit(experiment.init_state)(experiment.seed_key).variables
+    elif encoder:
+        variables = from_torchvision(variables, read_weights(encoder))
+    with jax.set_mesh(experiment.mesh):
+        layers = (layer,) if layer else ()
+        found = embed_split(
+            experiment, variables, split, model=model, layers=layers, limit=limit, after=after
+        )
+    h, z = found[f'layer_{layer}' if layer else 'embeddings'], found['projections']
+    return Embeddings(
+        h=h,
+        z=None if isinstance(model, Pixels) else z,
+        factors={
+            name.removeprefix(FACTOR): values
+            for name, values in found.items()
+            if name.startswith(FACTOR)
+        },
+        ids=found['ids'],
+        source=f'{split} examples of {path}, nothing drawn, encoder: {named}',
+    )
 
-    def __init__(self, source, ids):
-        self.source, self.ids = source, np.asarray(ids)
 
-    def __len__(self):
-        return len(self.ids)
-
-    def take(self, places):
-        """As `take` of the source, of those places among the ids."""
-        return self.source.take(self.ids[places])
-
-
-def chosen(source, limit, seed=0):
-    """The source, or `limit` of its examples drawn without replacement, by rising id."""
-    if limit is None or len(source) <= limit:
-        return source
-    drawn = np.random.default_rng(seed).choice(len(source), limit, replace=False)
-    return Subset(source, np.sort(drawn))
-
-
-def embed_split(experiment, variables, split, *, model=None, layers=(), limit=None):
+def embed_split(experiment, variables, split, *, model=None, layers=(), limit=None, after=None):
     """What an encoder makes of the examples of a split, nothing drawn.
 
     Args:
@@ -58,6 +95,7 @@ def embed_split(experiment, variables, split, *, model=None, layers=(), limit=No
       model: a Linen module; that of the experiment by default.
       layers: names of layers that are wanted too, see `models.layers.layer_outputs`.
       limit: the most examples; more are drawn from at random, the same at every call.
+      after: (outputs) -> outputs, on the host after every batch; None for none.
 
     Returns:
       dict of arrays [n, ...]: `embeddings` h, `projections` z, `layer_<name>`, `factor_<name>`,
@@ -79,7 +117,20 @@ def embed_split(experiment, variables, split, *, model=None, layers=(), limit=No
             outputs |= {f'layer_{name}': rows for name, rows in found.items()}
         return outputs
 
-    return _embed(experiment, step, variables, dataset, split, limit)
+    return _embed(experiment, step, variables, dataset, split, limit, after)
+
+
+def applied(function, image_shape):
+    """What puts a user's features in the place of pixels, for `after` of `embed_split`."""
+
+    def after(outputs):
+        images = np.asarray(outputs['embeddings']).reshape(-1, *image_shape)
+        rows = checked_rows(np.asarray(function(images)), 'features of your function')
+        if len(rows) != len(images):
+            raise BadInput(f'Your function made {len(rows)} rows of {len(images)} images.')
+        return {**outputs, 'embeddings': rows, 'projections': rows}
+
+    return after
 
 
 def embed_views(experiment, variables, split, *, limit=None):
@@ -106,16 +157,22 @@ def embed_views(experiment, variables, split, *, limit=None):
     return {name: (found[f'{name}0'], found[f'{name}1']) for name in 'hz'}
 
 
-def _embed(experiment, step, variables, dataset, split, limit):
+def _embed(experiment, step, variables, dataset, split, limit, after=None):
     """`step` jitted and called on the examples of a split."""
     whole = sharding.replicated(experiment.mesh)
     rows = sharding.batch_sharding(experiment.mesh)
     jitted = jax.jit(step, in_shardings=(whole, rows, whole, whole), out_shardings=whole)
     tables = jax.device_put(dict(dataset.tables), whole)
+
+    def whole_step(variables, batch, key):
+        outputs = jitted(variables, batch, tables, key)
+        return after(outputs) if after else outputs
+
     return embed(
-        lambda variables, batch, key: jitted(variables, batch, tables, key),
+        whole_step,
         variables,
-        chosen(dataset.source, limit),
+        dataset.source,
         randomness.key_for(experiment.seed_key, randomness.SPLIT_ROLES[split]),
         experiment.mesh,
+        ids=chosen_ids(dataset.source, limit),
     )

@@ -174,6 +174,21 @@ def compose(dataset, batch, tables, split_key):
     return _compose(dataset, draws, batch, tables)
 
 
+def sides_of_examples(dataset, batch, tables, split_key):
+    """As `sides_of_pairs`, outside training: drawn once for each example, whatever its batch."""
+    keys = keys_for_examples(split_key, batch['id'])
+
+    def drawn(number):
+        return jax.vmap(lambda key: jax.random.fold_in(key, number))(keys)
+
+    sides = []
+    for index in range(2):
+        # From 3 on: those before are of `evaluation_draws`.
+        draws = Draws(keys, drawn(3), drawn(4 + index), jnp.full(len(keys), index, jnp.int32))
+        sides.append((_compose(dataset, draws, batch, tables), drawn(6 + index)))
+    return sides
+
+
 def sides_of_pairs(dataset, batch, tables, seed_key, step):
     """The two sides of each pair with the keys of their views: [(examples, keys [n]), ...]."""
     roles = (Role.FIRST_VIEW, Role.SECOND_VIEW)

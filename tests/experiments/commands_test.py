@@ -128,6 +128,39 @@ def test_the_encoder_of_a_run_goes_out_in_torchvisions_form(tmp_path):
     assert 'exists already' in again.stderr
 
 
+@pytest.mark.slow
+def test_a_report_of_a_run_and_of_its_files(tmp_path):
+    workdir = tmp_path / 'run'
+    assert run('train', f'--config={CONFIG}', f'--workdir={workdir}').returncode == 0
+    done = run('evaluate', f'--workdir={workdir}', '--limit=200', '--baselines=pixels')
+    assert done.returncode == 0, done.stderr
+    for heading in ('WHAT IS READ', 'GEOMETRY', 'DIMENSIONS', 'MUTUAL INFORMATION', 'DOCTOR'):
+        assert heading in done.stdout
+    assert 'pixels' in done.stdout
+    report = json.loads((workdir / 'report' / 'report.json').read_text())
+    measured = report['sections']['Geometry']['measures']['uniformity']['h']['value']
+    file = tmp_path / 'test.npz'
+    done = run('embed', f'--workdir={workdir}', f'--output={file}', '--limit=200')
+    assert done.returncode == 0, done.stderr
+    others = [f'--train={file}', f'--output={tmp_path / "other"}']
+    done = run('evaluate', f'--embeddings={file}', *others)
+    assert done.returncode == 0, done.stderr
+    assert '200 of 200 test rows stand among the training rows' in done.stdout
+    report = json.loads((tmp_path / 'other' / 'report.json').read_text())
+    again = report['sections']['Geometry']['measures']['uniformity']['h']['value']
+    assert again == pytest.approx(measured, abs=1e-6)
+    assert (tmp_path / 'other' / 'report.html').read_text().startswith('<!doctype html>')
+
+
+def test_an_evaluation_needs_a_run_or_a_file(tmp_path):
+    done = run('evaluate')
+    assert done.returncode == 2
+    assert 'Give --workdir, the directory of a run, or --embeddings, a file.' in done.stderr
+    done = run('evaluate', f'--embeddings={tmp_path / "none.npz"}')
+    assert done.returncode == 2
+    assert 'There is no file' in done.stderr
+
+
 def test_a_sweep_from_flags(tmp_path):
     done = run(
         'sweep', f'--config={CONFIG}', f'--workdir={tmp_path}', '--axis', 'data.num_bits=0,2',

@@ -1,0 +1,86 @@
+"""The doctor finds what is broken, and nothing where nothing is."""
+
+import numpy as np
+import pytest
+
+from contrastive_jax.panel import doctor, reading
+
+
+def warnings_of(material, sections=()):
+    return doctor.section(material, list(sections)).warnings
+
+
+def test_sound_material_gets_no_warning(material):
+    found = doctor.section(material, [reading.section(material, None)])
+    assert found.warnings == ()
+    assert found.text == 'Nothing suspicious.'
+
+
+def swapped(material):
+    return material._replace(
+        test={'h': material.test['z'][:, 1:], 'z': material.test['h']},
+        train={'h': material.train['z'][:, 1:], 'z': material.train['h']},
+        test_views={},
+    )
+
+
+def with_h(material, rows):
+    return material._replace(test={**material.test, 'h': rows})
+
+
+BROKEN = {
+    'have the same h': lambda m: m._replace(test_views={'h': (m.test['h'], m.test['h'])}),
+    '1 of 6 dimensions of h are constant': lambda m: with_h(
+        m, m.test['h'] * np.float32([1, 1, 1, 1, 1, 0])
+    ),
+    'h: Complete collapse': lambda m: with_h(m, m.test['h'] * 1e-3 + np.float32(1)),
+    '20 of 100 test rows stand among the training rows': lambda m: with_h(
+        m, np.concatenate([m.train['h'][:20], m.test['h'][20:]])
+    ),
+    '9 of 100 test rows repeat': lambda m: with_h(
+        m, np.concatenate([m.test['h'][:1].repeat(10, 0), m.test['h'][10:]])
+    ),
+    'The test labels rise along the file': lambda m: m._replace(
+        test_factors={'label': np.sort(m.test_factors['label'])}
+    ),
+    '1 of 2 classes of the training rows have no test row, such as 1': lambda m: m._replace(
+        test_factors={'label': 0 * m.test_factors['label']}
+    ),
+    'h are whole numbers from 0 to 255': lambda m: with_h(
+        m, np.random.default_rng(0).integers(0, 256, (100, 6)).astype(np.float32)
+    ),
+    'h has rows of length 0 to': lambda m: with_h(
+        m, m.test['h'] * np.float32([0] + [1] * 99)[:, None]
+    ),
+}
+
+
+@pytest.mark.parametrize('sentence', BROKEN)
+def test_broken_material_is_named_with_its_usual_cause(material, sentence):
+    warnings = warnings_of(BROKEN[sentence](material))
+    assert any(sentence in warning and 'Usually' in warning for warning in warnings), warnings
+
+
+def test_h_and_z_in_each_others_place(material):
+    broken = swapped(material)
+    assert any('swapped' in w for w in warnings_of(broken, [reading.section(broken, None)]))
+
+
+def test_a_probe_that_knows_its_rows_by_heart(material):
+    generator = np.random.default_rng(0)
+    broken = material._replace(
+        train={'h': generator.normal(size=(120, 200))},
+        test={'h': generator.normal(size=(100, 200))},
+    )
+    warnings = warnings_of(broken, [reading.section(broken, None)])
+    assert any('1.00 of its own rows' in warning for warning in warnings)
+
+
+def test_an_encoder_that_reads_no_more_than_pixels(material):
+    noise = np.random.default_rng(0).normal(size=(220, 6))
+    broken = material._replace(
+        train={'h': noise[:120], 'pixels': material.train['h']},
+        test={'h': noise[120:], 'pixels': material.test['h']},
+    )
+    warnings = warnings_of(broken, [reading.section(broken, None)])
+    assert any('no more from h' in warning for warning in warnings)

@@ -1,0 +1,113 @@
+"""The panel as a whole: every section, on little and on much, as page, JSON and text."""
+
+import html.parser
+import json
+
+import numpy as np
+import pytest
+
+from contrastive_jax import panel
+from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation import alignment, linear_probe, uniformity
+from contrastive_jax.evaluation.embedding_files import Embeddings
+from contrastive_jax.panel import information, page
+from contrastive_jax.panel.material import of_files
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    monkeypatch.setattr(information, 'STEPS', 20)
+
+
+def by_name(sections):
+    return {measure.name: measure.values for part in sections for measure in part.measures}
+
+
+def test_every_number_is_that_of_the_function(material):
+    sections = panel.measure(material)
+    assert [part.title for part in sections] == [
+        'What is read', 'Geometry', 'Dimensions', 'Mutual information', 'Doctor',
+    ]  # fmt: skip
+    found = by_name(sections)
+    for name in ('h', 'z'):
+        expected = linear_probe(
+            material.train[name], material.train_factors['label'],
+            material.test[name], material.test_factors['label'],
+        )  # fmt: skip
+        value = found['label: linear probe'][name]
+        assert value == tuple(expected[f'test_accuracy{end}'] for end in ('', '_low', '_high'))
+        assert found['uniformity'][name].value == pytest.approx(uniformity(material.test[name]))
+        assert found['alignment'][name].value == alignment(*material.test_views[name])
+    assert {'views, bits', 'class, bits'} <= set(found)
+
+
+def test_rows_alone_are_enough(material):
+    bare = material._replace(
+        train={}, test={'h': material.test['h']}, train_factors={}, test_factors={},
+        train_views={}, test_views={},
+    )  # fmt: skip
+    sections = panel.measure(bare)
+    assert 'no labels' in sections[0].text
+    assert 'need two views' in sections[1].text
+    assert {'uniformity', 'effective_rank'} <= set(by_name(sections))
+
+
+def test_the_page_needs_nothing_else_and_is_well_formed(material):
+    sections = panel.measure(material._replace(about=('a <b> & c',)))
+    text = page.as_html('What is in a.npz', ('a <b> & c',), sections)
+    open_tags = []
+
+    class Reader(html.parser.HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            if tag not in ('meta', 'img', 'br'):
+                open_tags.append(tag)
+            for name, value in attributes:
+                assert name not in ('src', 'href') or value.startswith('data:image/png;base64,')
+
+        def handle_endtag(self, tag):
+            assert open_tags.pop() == tag
+
+    Reader().feed(text)
+    assert open_tags == []
+    assert 'a &lt;b&gt; &amp; c' in text
+    assert text.count('<img') == sum(len(part.pictures) for part in sections) > 5
+
+
+def test_json_and_text_hold_the_same_numbers(material):
+    sections = panel.measure(material)
+    read = json.loads(page.as_json(material.about, sections))
+    values = read['sections']['Geometry']['measures']['uniformity']['h']
+    assert values['low'] < values['value'] < values['high']
+    line = next(x for x in page.as_text(sections).splitlines() if x.startswith('  uniformity  '))
+    assert f'{values["value"]:.3f} [{values["low"]:.3f}, {values["high"]:.3f}]' in line
+
+
+def embeddings(count, seed=0, **fields):
+    rows = np.random.default_rng(seed).normal(size=(count, 4)).astype(np.float32)
+    given = dict(h=rows, z=None, factors={'label': np.arange(count) % 3}, ids=None, source='a.npz')
+    return Embeddings(**{**given, **fields})
+
+
+def test_one_file_is_halved_without_overlap():
+    given = embeddings(21)
+    found = of_files(given, views=embeddings(21, seed=1))
+    both = np.concatenate([found.train['h'], found.test['h']])
+    assert sorted(map(tuple, both)) == sorted(map(tuple, given.h))
+    assert (len(found.train['h']), len(found.test['h'])) == (10, 11)
+    a, _ = found.test_views['h']
+    np.testing.assert_array_equal(a, found.test['h'])
+
+
+def test_two_files_keep_their_rows():
+    found = of_files(embeddings(9), embeddings(12, seed=1))
+    assert (len(found.train['h']), len(found.test['h'])) == (12, 9)
+    assert list(found.train_factors) == ['label']
+
+
+def test_files_that_do_not_belong_together_are_refused():
+    with pytest.raises(BadInput, match='8 rows and a.npz 9'):
+        of_files(embeddings(9), views=embeddings(8))
+    with pytest.raises(BadInput, match='4 dimensions in b.npz and 3 in a.npz'):
+        of_files(embeddings(9, h=np.ones((9, 3))), embeddings(9, source='b.npz'))
+    with pytest.raises(BadInput, match='at least 2'):
+        of_files(embeddings(1))
