@@ -9,10 +9,14 @@ from contrastive_jax import randomness, sharding
 from contrastive_jax.data import batches
 from contrastive_jax.data.probing.pixels import made_of_pixels
 from contrastive_jax.errors import Preempted
+from contrastive_jax.evaluation.collapse import collapse_indicators, collapse_warning
 from contrastive_jax.evaluation.embed import embed
 from contrastive_jax.training import build, hosts, preemption
 from contrastive_jax.training.restore import restored_run
 from contrastive_jax.training.step import compose
+
+# What is logged of a collapse, and of how many rows: a direction that they lack is hardly in use.
+COLLAPSE, COLLAPSE_ROWS = ('deviation', 'effective_rank'), 10_000
 
 
 class Evaluator:
@@ -21,10 +25,12 @@ class Evaluator:
     Args:
       experiment: a `build.Experiment`.
       preempted: a `preemption.Preemption`, which may leave the evaluation.
+      warn: called with a sentence where the embeddings have collapsed.
     """
 
-    def __init__(self, experiment, preempted=None):
+    def __init__(self, experiment, preempted=None, warn=lambda sentence: None):
         self.experiment = experiment
+        self.warn = warn
         self.preempted = preempted or preemption.unwatched()
         whole = sharding.replicated(experiment.mesh)
         rows = sharding.batch_sharding(experiment.mesh)
@@ -86,13 +92,26 @@ class Evaluator:
           factor: one of the dataset's factors; that of `config.evaluation` by default.
 
         Returns:
-          dict of floats: the protocol's, and what the dataset measures of its draws.
+          dict of floats: the protocol's, what the dataset measures of its draws, and of h and z
+          of the test examples the COLLAPSE indicators.
         """
         factor = factor or self.experiment.factor
-        embedded = (self.embed(variables, split) for split in ('train', 'test'))
-        sets = [rows[name] for rows in embedded for name in ('embeddings', f'factor_{factor}')]
+        train, test = (self.embed(variables, split) for split in ('train', 'test'))
+        sets = [rows[name] for rows in (train, test) for name in ('embeddings', f'factor_{factor}')]
         # Where hosts round differently the first one's word counts: they must go on as one.
-        return self.preempted.on_first(lambda: {**protocol(*sets), **self.measured})
+        return self.preempted.on_first(
+            lambda: {**protocol(*sets), **self.measured, **self.collapse(test)}
+        )
+
+    def collapse(self, test):
+        """Indicators of collapse of h and z, {'h_effective_rank': ...}; warns where they have."""
+        found = {}
+        for name, rows in (('h', test['embeddings']), ('z', test['projections'])):
+            indicators = collapse_indicators(rows[:COLLAPSE_ROWS])
+            found |= {f'{name}_{indicator}': indicators[indicator] for indicator in COLLAPSE}
+            if sentence := collapse_warning(indicators):
+                self.warn(f'warning: {name}: {sentence}')
+        return found
 
     @functools.cached_property
     def measured(self):

@@ -109,7 +109,7 @@ class Run:
         self.experiment = experiment
         self.checkpoints = checkpoints
         self.preempted = preempted
-        self.evaluator = Evaluator(experiment, preempted)
+        self.evaluator = Evaluator(experiment, preempted, warn=say)
         self.tables = self.evaluator.tables['train']
         self.state = self.initial_or_restored_state(workdir)
         self.step = self.saved_step = int(self.state.step)

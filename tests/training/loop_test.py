@@ -219,3 +219,12 @@ def test_a_finished_run_goes_on_when_its_length_may_change(tmp_path, config):
     assert train(config, tmp_path, allowed=['num_steps'])['step'] == 8
     assert train(config, tmp_path)['step'] == 8  # it is finished at the new length
     assert [row['step'] for row in metrics_log.read(tmp_path) if 'loss' in row] == [*range(1, 9)]
+
+
+def test_a_collapse_is_logged_and_warned_of(config, tmp_path, capsys):
+    # One unit that all else is read from: h has one direction, whatever the image.
+    config.num_steps, config.model = 2, dict(name='mlp', widths=(1,), head_widths=(4,))
+    row = train(config, tmp_path)
+    assert row['h_effective_rank'] == pytest.approx(1, abs=1e-6)
+    assert 0 < row['z_deviation'] < 1
+    assert 'warning: z: ' in capsys.readouterr().out
