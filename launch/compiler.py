@@ -27,6 +27,8 @@ def require():
     os.environ['TPU_SKIP_MDS_QUERY'] = '1'  # nobody is there to say which TPU this is
     os.environ['ALLOW_MULTIPLE_LIBTPU_LOAD'] = '1'  # no TPU is held, so nobody has to wait
     jax.config.update('jax_platforms', 'cpu')
+    # JAX would write such programs to disk and could not read them again without a TPU.
+    jax.config.update('jax_enable_compilation_cache', False)
 
 
 def mesh_of(place):

@@ -26,6 +26,9 @@ CALLED = re.compile(
 # {{0,1},{2,3}}, or [groups,devices]<=[...], or mesh['a'=2,'b'=4] {'a'}.
 GROUPS = re.compile(r'replica_groups=(?:\{\{([\d,]*)\}|\[\d+,(\d+)\]|mesh\[([^\]]*)\] \{([^}]*)\})')
 
+# The compiler may run one collective beside several fusions: each of them then has a copy of it.
+PIECE = re.compile(r'channel_id=(\d+),.*chain_id="')
+
 # What moves nothing in memory; of an asynchronous pair the first half counts.
 STILL = {'parameter', 'get-tuple-element', 'tuple', 'bitcast', 'constant', 'after-all'}
 LAYOUT_ON_CHIP = re.compile(r'\{[^}]*S\(1\)')
@@ -56,8 +59,8 @@ class Collective(NamedTuple):
 def collectives_in(text):
     """The collectives of a program, those of a loop's body once.
 
-    Asynchronous pairs count once, and so do those in fusions and wrapped computations; a tuple has
-    the bytes of all its arrays.
+    Asynchronous pairs count once, and so do those in fusions and wrapped computations, even where
+    one is spread over several fusions; a tuple has the bytes of all its arrays.
 
     Args:
       text: of a compiled HLO module.
@@ -66,12 +69,14 @@ def collectives_in(text):
       A list of `Collective`.
     """
     computations, entry = _computations(text)
-    found = []
+    found, begun = [], set()
 
     def walk(name, in_loop):
         for line in computations.get(name, ()):
-            if collective := _collective(line, in_loop):
+            collective, piece = _collective(line, in_loop), PIECE.search(line)
+            if collective and not (piece and piece[1] in begun):
                 found.append(collective)
+                begun.update(piece.groups() if piece else ())
             for role, called in CALLED.findall(line):
                 for each in re.findall(r'[\w.\-]+', called):
                     walk(each, in_loop or role in ('body', 'condition'))

@@ -4,7 +4,8 @@ python -m launch.preflight --config=configs/chen2021/imagenet_losses.py --topolo
 python -m launch.preflight --config=... --loss=... --topology=v5e:4x4 --topology=v6e:4x4
 
 Needs `pip install -e ".[tpu]"` and neither a TPU nor the data. Several topologies make a table.
-Exits with 1 when a topology has too little memory, naming the largest batch that has enough.
+Exits with 1 when a topology has too little memory, naming a batch for which there is
+enough: one larger by an eighth has not.
 
 The floors are what the published peaks of a chip allow, not a forecast. The arithmetic is that of
 matrix products and convolutions; what crosses the links is what each collective must send; the

@@ -16,7 +16,7 @@ def table(results, largest):
 
     Args:
       results: a list of `fitting.Compiled`.
-      largest: the largest batch that fits by topology, of those where the config's does not.
+      largest: a batch that fits by topology, of those where the config's does not.
     """
     columns = [column_of(result, largest.get(result.place.name)) for result in results]
     names = dict.fromkeys(name for column in columns for name in column)
@@ -36,7 +36,9 @@ def column_of(result, largest=None):
         'batch: all, a device': f'{result.batch_size:,}, {result.batch_size // place.devices:,}',
         'fits': 'yes' if result.fits else f'no; {largest:,} does' if largest else 'no',
         **memory_rows(result),
-        'compilation': f'{result.seconds:.0f} s',
+        'compilation, its processor time': (
+            f'{result.seconds:.0f} s, {result.processor_seconds:.0f} s'
+        ),
         'arithmetic a chip': f'{result.flops.products / place.chips / 1e12:.3g} TFLOP',
     }
     floors = floors_of(result)

@@ -280,7 +280,8 @@ def resnet(
       zero_last_scale: whether the last batch norm of each block starts at scale 0, so that the
         block starts as its shortcut; torchvision's own default is False.
       dtype: 'float32' or 'bfloat16', of the encoder's activations. Parameters, batch statistics,
-        h, the head and z are float32.
+        h, the head and z are float32. Gradients of kernels are made in it and, on several chips of
+        a TPU, summed in it.
       head_layers: dense layers from h to z; 0 makes z and h the same.
       head_width: of all but the last of them; as wide as h by default.
       head_batch_norm: the official head, with batch norm behind every layer; if not, dense layers
