@@ -257,7 +257,7 @@ def queue_contrastive(queries, keys, queue, *, temperature):
     similarities.check_pairs('queue_contrastive', queries, keys, ('queries', 'keys'), fewest=1)
     similarities.check_rows('queue', queue, queries.shape[1])
     first, second, queue = _comparable('inner_product', [queries, keys, queue], temperature)
-    against, largest = streaming.log_sum_exp_and_largest(first, queue)
+    against, largest = streaming.log_sum_exp_and_largest(first, queue, whole_columns=True)
     return _softmax_loss(_products(first, second), against, largest)
 
 

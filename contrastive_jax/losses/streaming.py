@@ -81,8 +81,12 @@ def log_sum_exp_and_largest(
     exclude_groups_of=0,
     similarity=similarities.inner_products,
     block_size=None,
+    whole_columns=False,
 ):
-    """As `log_sum_exp`, and the largest logit of each row, [n] float32, which has no gradient."""
+    """As `log_sum_exp`, and the largest logit of each row, [n] float32, which has no gradient.
+
+    With `whole_columns` the columns lie on every device, as a queue does, and are not gathered.
+    """
     candidates = rows if columns is None else columns
     sums = 'symmetric' if columns is None else 'rows'
     plan = _checked_plan(rows, candidates, similarity, block_size, exclude_groups_of, sums)
@@ -91,7 +95,7 @@ def log_sum_exp_and_largest(
     axes = automatic_axes()
     if axes:
         everyone = functools.partial(_blocked, dataclasses.replace(plan, sums='rows'))
-        return over_devices(everyone, axes, rows, candidates)[0]
+        return over_devices(everyone, axes, rows, candidates, whole_columns=whole_columns)[0]
     return _blocked(plan, rows, candidates, jnp.int32(0))[0]
 
 

@@ -2,8 +2,10 @@
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import PartitionSpec
 
 from contrastive_jax.losses.similarities import unit_rows
+from contrastive_jax.sharding import automatic_axes
 
 
 def init(key, size, dimension):
@@ -58,6 +60,9 @@ def write(bank, index, features, *, momentum=0.5):
     rows = unit_rows(momentum * read(bank, index).astype(jnp.float32) + (1 - momentum) * features)
     # Scatter leaves open which of several writers of a row wins; the maximum of places does not.
     index = jnp.where((index >= 0) & (index < size), index, size).astype(jnp.int32)
+    if automatic_axes():
+        # Where each device has a share of them, devices would exchange all N maxima, not b places.
+        index = jax.lax.with_sharding_constraint(index, PartitionSpec())
     place = jnp.arange(index.shape[0], dtype=jnp.int32)
     last = jnp.full((size + 1,), -1, jnp.int32).at[index].max(place)
     winner = jnp.where(last[index] == place, index, size)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
+from contrastive_jax import sharding
 from contrastive_jax.losses import infonce, margins
 from tests.losses import infonce_references as references
 
@@ -519,3 +520,27 @@ def test_bad_input_is_named_while_tracing(function, arrays, options, message):
     arrays = [jnp.asarray(rows, jnp.float32) for rows in arrays]
     with pytest.raises(ValueError, match=message):
         jax.eval_shape(lambda: function(*arrays, **options))
+
+
+def test_a_queue_that_lies_on_every_device_is_not_gathered():
+    mesh = sharding.data_mesh(4)
+    rows, whole = sharding.batch_sharding(mesh), sharding.replicated(mesh)
+    generator = np.random.default_rng(0)
+    queries, keys, queue = (
+        generator.normal(size=(count, 6)).astype(np.float32) for count in (8, 8, 52)
+    )
+
+    def loss(*arrays):
+        return infonce.queue_contrastive(*arrays, temperature=0.2)[0]
+
+    graded = jax.value_and_grad(loss, (0, 1, 2))
+    expected = graded(queries, keys, queue)
+    with jax.set_mesh(mesh):
+        compiled = jax.jit(graded, in_shardings=(rows, rows, whole)).lower(queries, keys, queue)
+        compiled = compiled.compile()
+        found = compiled(*map(jax.device_put, (queries, keys, queue), (rows, rows, whole)))
+        only_queries = jax.jit(jax.grad(loss), in_shardings=(rows, rows, whole))
+        text = only_queries.lower(queries, keys, queue).compile().as_text()
+    for one, several in zip(jax.tree.leaves(expected), jax.tree.leaves(found), strict=True):
+        close(several, one)
+    assert 'all-gather' not in text

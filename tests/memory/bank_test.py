@@ -1,11 +1,14 @@
 """The bank against a loop over rows; of duplicate ids the last write wins."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
+from contrastive_jax import sharding
 from contrastive_jax.memory import bank
 
 
@@ -86,3 +89,18 @@ def test_bad_input_is_a_value_error(key):
         bank.write(rows, jnp.array([1, 2]), rows[:1])
     with pytest.raises(ValueError, match='momentum'):
         bank.write(rows, jnp.array([1]), rows[:1], momentum=1.0)
+
+
+def test_devices_exchange_the_rows_that_are_written_and_not_the_bank():
+    mesh = sharding.data_mesh(4)
+    rows, whole = sharding.batch_sharding(mesh), sharding.replicated(mesh)
+    with jax.set_mesh(mesh):
+        write = jax.jit(bank.write, in_shardings=(whole, rows, rows), out_shardings=whole)
+        text = write.lower(
+            jax.ShapeDtypeStruct((1000, 5), 'float32'),
+            jax.ShapeDtypeStruct((8,), 'int32'),
+            jax.ShapeDtypeStruct((8, 5), 'float32'),
+        ).compile().as_text()  # fmt: skip
+    exchanged = [line for line in text.splitlines() if re.search(r'= .*all-\w+\(', line)]
+    assert exchanged
+    assert not any(re.search(r'\b100[01]\b', line) for line in exchanged)
