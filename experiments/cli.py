@@ -21,6 +21,7 @@ ENDINGS = {  # the exit code and the word before the sentence
     BadInput: (BAD_INPUT, 'error'),
     RunFailed: (FAILED, 'failed'),
     Preempted: (PREEMPTED, 'preempted'),
+    OSError: (FAILED, 'failed'),  # of a disk, whose message names the file
 }
 FLAGS = ('__main__', 'experiments.config_files', 'experiments.processes')
 HELP = {'--help', '-help', '-h', '--helpshort', '--helpfull'}

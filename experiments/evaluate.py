@@ -20,7 +20,7 @@ from pathlib import Path
 
 from absl import flags
 
-from contrastive_jax import names
+from contrastive_jax import names, storage
 from contrastive_jax.errors import BadInput
 from experiments import cli, processes
 
@@ -80,6 +80,8 @@ def report():
         raise BadInput('A report is made by one process; several measure one --metric.')
     started = time.perf_counter()
     material = gather()
+    directory = storage.path(OUTPUT.value or default_output())
+    storage.make(directory)  # before anything is measured that could not be written
     print(f'gathered in {time.perf_counter() - started:.1f} s', flush=True)
     sections = panel.measure(
         material,
@@ -87,16 +89,12 @@ def report():
         say=lambda title, seconds: print(f'{title.lower()}: {seconds:.1f} s', flush=True),
     )
     print('\n'.join(['', *material.about, '', page.as_text(sections)]))
-    directory = Path(OUTPUT.value or default_output())
-    directory.mkdir(parents=True, exist_ok=True)
     title = f'What is in {WORKDIR.value or EMBEDDINGS.value}'
     for name, text in (
         ('report.json', page.as_json(material.about, sections)),
         ('report.html', page.as_html(title, material.about, sections)),
     ):
-        beside = directory / f'{name}.part'
-        beside.write_text(text, encoding='utf-8')
-        beside.replace(directory / name)
+        storage.write(directory / name, text.encode())
     print(f'\n{directory / "report.html"}, {directory / "report.json"}')
 
 
@@ -119,7 +117,7 @@ def gather():
 def default_output():
     """Where the report goes unless --output says so."""
     if WORKDIR.value:
-        return Path(WORKDIR.value) / 'report'
+        return f'{WORKDIR.value.rstrip("/")}/report'
     path = Path(EMBEDDINGS.value)
     return path.with_name(f'{path.stem}_report')
 

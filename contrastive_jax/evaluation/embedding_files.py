@@ -51,7 +51,6 @@ def save(path, embeddings, protocol=''):
     fields |= {FACTOR + name: values for name, values in embeddings.factors.items()}
     if 'label' in embeddings.factors:
         fields['labels'] = embeddings.factors['label']
-    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix('.part')
     with beside.open('wb') as file:
         np.savez(file, **fields)
@@ -65,6 +64,7 @@ def check_output(path):
         raise BadInput(f'output is {str(path)!r}; it must end in .npz.')
     if path.exists():
         raise BadInput(f'output {path} exists already; choose another.')
+    path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 

@@ -159,6 +159,13 @@ def test_an_evaluation_needs_a_run_or_a_file(tmp_path):
     done = run('evaluate', f'--embeddings={tmp_path / "none.npz"}')
     assert done.returncode == 2
     assert 'There is no file' in done.stderr
+    np.save(tmp_path / 'rows.npy', np.eye(4))
+    (tmp_path / 'file').write_text('')
+    flags = [f'--embeddings={tmp_path / "rows.npy"}', f'--output={tmp_path / "file" / "report"}']
+    done = run('evaluate', *flags)
+    assert done.returncode == 1
+    assert done.stderr.startswith('failed: ')
+    assert 'Traceback' not in done.stderr
 
 
 def test_a_sweep_from_flags(tmp_path):
