@@ -26,6 +26,7 @@ class Role(enum.IntEnum):
     BESIDE = 11
     MEMORY = 12
     MEMORY_SETS = 13
+    CLUSTERS = 14
 
 
 SPLIT_ROLES = {'train': Role.TRAIN_EXAMPLES, 'test': Role.TEST_EXAMPLES}

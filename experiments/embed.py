@@ -24,6 +24,9 @@ OUTPUT = flags.DEFINE_string('output', None, 'The file, which ends in .npz.', re
 SPLIT = flags.DEFINE_enum('split', 'test', ['train', 'test'], 'Which examples.')
 ENCODER = flags.DEFINE_string('encoder', '', 'In place of that of the run: see above.')
 LAYER = flags.DEFINE_string('layer', '', 'In place of h; an unknown one lists those there are.')
+NORMALIZE = flags.DEFINE_enum(
+    'normalize', 'imagenet', ['imagenet', 'none'], 'Images for a file of weights; ours take none.'
+)
 LIMIT = flags.DEFINE_integer('limit', None, 'The most examples; more are drawn from at random.')
 STEP = flags.DEFINE_integer('step', None, 'Of the checkpoint; empty: the newest.')
 
@@ -41,6 +44,7 @@ def main():
         encoder=ENCODER.value,
         layer=LAYER.value,
         limit=LIMIT.value,
+        normalize=NORMALIZE.value,
     )
     embedding_files.save(OUTPUT.value, found, found.source)
     shapes = f'{found.h.shape[0]} x {found.h.shape[1]}'

@@ -45,10 +45,24 @@ def main():
     with processes.joined():
         if (WORKDIR.value is None) == (EMBEDDINGS.value is None):
             raise BadInput('Give --workdir, the directory of a run, or --embeddings, a file.')
+        check_flags()
         if METRIC.value or FACTOR.value:
             one_measurement()
         else:
             report()
+
+
+def check_flags():
+    """Raises BadInput for a flag that what is asked for does not read."""
+    kind, unread = '--embeddings', ('baselines', 'limit', 'step')
+    if METRIC.value or FACTOR.value:
+        kind = '--metric and --factor'
+        unread = ('embeddings', 'embeddings_b', 'train', 'output', 'baselines', 'limit', 'seed')
+    elif WORKDIR.value:
+        kind, unread = '--workdir', ('embeddings_b', 'train')
+    for name in unread:
+        if flags.FLAGS[name].present:
+            raise BadInput(f'--{name} is given, which {kind} does not read: leave it out.')
 
 
 def one_measurement():
@@ -56,8 +70,6 @@ def one_measurement():
     from contrastive_jax.training import hosts  # not above: --help must answer at once
     from contrastive_jax.training.evaluate import evaluate_workdir
 
-    if WORKDIR.value is None:
-        raise BadInput('--metric and --factor are for a run: give --workdir.')
     protocol = None
     if METRIC.value:
         name, options = names.parse_call(METRIC.value)
@@ -108,8 +120,6 @@ def gather():
         return material_of_run(
             WORKDIR.value, step=STEP.value, limit=LIMIT.value, baselines=BASELINES.value
         )
-    if BASELINES.value:
-        raise BadInput('--baselines are of a run: a file has no encoder.')
     others = [path and load(path) for path in (TRAIN.value, EMBEDDINGS_B.value)]
     return of_files(load(EMBEDDINGS.value), *others, seed=SEED.value)
 

@@ -35,6 +35,8 @@ def main():
     from contrastive_jax.models.torchvision_weights import to_torchvision, write_weights
     from contrastive_jax.training.restore import restored_run
 
+    if '://' in OUTPUT.value:
+        raise BadInput(f'output is {OUTPUT.value!r}; weights are written to a directory.')
     output = Path(OUTPUT.value)
     if output.exists():
         raise BadInput(f'output {output} exists already; choose another.')

@@ -136,25 +136,31 @@ def _row(metric, accuracy):
         pearson = kendall = math.nan
     else:
         # By the largest entry first: a column of huge or tiny numbers keeps its squares.
-        metric = (metric - metric.mean()) / np.abs(metric).max()
-        pearson = float(np.clip(np.corrcoef(metric, accuracy)[0, 1], -1, 1))
+        scaled = (metric - metric.mean()) / np.abs(metric).max()
+        pearson = float(np.clip(np.corrcoef(scaled, accuracy)[0, 1], -1, 1))
         kendall = float(stats.kendalltau(metric, accuracy).statistic)
-    for name, value, variance, fewer in (
-        ('pearson', pearson, 1, 3),
-        ('kendall', kendall, 0.437, 4),
+        # What is one but for rounding is one.
+        pearson, kendall = (round(value, 14) for value in (pearson, kendall))
+    # Full agreement of ranks happens by chance: as if one pair of models were the other way round.
+    all_but_one = 1 - 4 / max(models * (models - 1), 4)
+    for name, value, variance, fewer, most in (
+        ('pearson', pearson, 1, 3, 1),
+        ('kendall', kendall, 0.437, 4, all_but_one),
     ):
-        low, high = _fisher(value, variance / (models - fewer) if models > fewer else math.inf)
+        variance = variance / (models - fewer) if models > fewer else math.inf
+        low, high = _fisher(value, variance, most)
         row |= {name: value, f'{name}_low': low, f'{name}_high': high}
     return row
 
 
-def _fisher(value, variance):
-    """tanh(artanh(value) -+ 1.96 sd)."""
+def _fisher(value, variance, most):
+    """tanh(artanh(value) -+ 1.96 sd); a value of 1 or -1 counts as `most` on its inner side."""
     if math.isnan(value):
         return math.nan, math.nan
     if math.isinf(variance):
         return -1.0, 1.0
-    if abs(value) == 1:
+    half, inside = NORMAL_95 * math.sqrt(variance), math.copysign(min(abs(value), most), value)
+    if abs(inside) == 1:
         return value, value
-    half = NORMAL_95 * math.sqrt(variance)
-    return math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
+    low, high = math.tanh(math.atanh(inside) - half), math.tanh(math.atanh(inside) + half)
+    return (low, value) if value == 1 else (value, high) if value == -1 else (low, high)

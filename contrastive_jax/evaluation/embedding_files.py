@@ -59,6 +59,8 @@ def save(path, embeddings, protocol=''):
 
 def check_output(path):
     """The path, if embeddings can be written there; BadInput otherwise."""
+    if '://' in str(path):
+        raise BadInput(f'output is {str(path)!r}; embeddings are written to a directory.')
     path = Path(path)
     if path.suffix != '.npz':
         raise BadInput(f'output is {str(path)!r}; it must end in .npz.')

@@ -25,4 +25,5 @@ def wilson(correct, total):
     centre = share + squared / 2
     half = NORMAL_95 * math.sqrt(share * (1 - share) / total + squared / (4 * total))
     low, high = (centre - half) / (1 + squared), (centre + half) / (1 + squared)
-    return max(low, 0.0), min(high, 1.0)
+    # Rounding must not put an end on the wrong side of the share itself.
+    return min(max(low, 0.0), share), max(min(high, 1.0), share)

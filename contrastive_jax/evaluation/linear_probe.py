@@ -113,7 +113,8 @@ def fit_logistic(rows, labels, regularization, max_iterations):
         raise BadInput(f'regularization is {regularization}; it must be at least 0.')
     if not max_iterations >= 1:
         raise BadInput(f'max_iterations is {max_iterations}; it must be at least 1.')
-    strength = regularization * len(rows)
+    # Of two classes scikit-learn fits the difference w of the two rows of W, |W|^2 = |w|^2 / 2.
+    strength = regularization * len(rows) / (2 if len(np.unique(labels)) == 2 else 1)
     classifier = LogisticRegression(
         C=1 / strength if strength else np.inf, max_iter=max_iterations, tol=1e-4
     )

@@ -151,8 +151,8 @@ def mutual_information_of_loss(loss, *, num_pairs, temperature=None):
 def same_class_pairs(labels, key, *, num_pairs=None):
     """Pairs that share nothing but their class: its information is at most H(C).
 
-    A class is drawn by its frequency, then two examples of it, independently, each with
-    replacement: where a class has m examples, one pair in m is an example with itself.
+    An example is drawn with replacement, then another one of its class: never itself, by which a
+    critic would know it. Examples that are alone in their class are left out.
 
     Args:
       labels: integers [n].
@@ -163,22 +163,28 @@ def same_class_pairs(labels, key, *, num_pairs=None):
       (first, second), int arrays [num_pairs] of places in `labels`.
 
     Raises:
-      BadInput: labels that are not integers [n], n >= 1, or fewer than 1 pair.
+      BadInput: labels that are not integers [n], no class with two examples, or fewer than 1 pair.
 
     Source: Lee 2023, Section III (same-class sampling).
     """
     labels = checked_labels(labels, np.size(labels), 'labels')
     num_pairs = len(labels) if num_pairs is None else num_pairs
-    if not len(labels) or num_pairs < 1:
-        raise BadInput(f'{num_pairs} pairs of {len(labels)} labels; each must be at least 1.')
+    if num_pairs < 1:
+        raise BadInput(f'num_pairs is {num_pairs}; it must be at least 1.')
     _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    shared = np.flatnonzero(counts[classes] > 1)
+    if not len(shared):
+        raise BadInput(f'No two of {len(labels)} labels are equal: no class has a pair.')
     first_key, second_key = jax.random.split(key)
-    first = np.asarray(jax.random.randint(first_key, (num_pairs,), 0, len(labels)))
-    own = classes[first]
-    place = np.asarray(jax.random.randint(second_key, (num_pairs,), 0, jnp.asarray(counts[own])))
+    first = shared[np.asarray(jax.random.randint(first_key, (num_pairs,), 0, len(shared)))]
+    starts, counts = (np.cumsum(counts) - counts)[classes], counts[classes]
     by_class = np.argsort(classes, kind='stable')
-    second = by_class[(np.cumsum(counts) - counts)[own] + place]
-    return first, second
+    places = np.empty_like(by_class)
+    places[by_class] = np.arange(len(classes))
+    most = jnp.asarray(counts[first])
+    ahead = np.asarray(jax.random.randint(second_key, (num_pairs,), 1, most))
+    within = (places[first] - starts[first] + ahead) % counts[first]
+    return first, by_class[starts[first] + within]
 
 
 def _check_options(bound, num_pairs, temperature, num_steps, learning_rate, num_batches):

@@ -10,7 +10,7 @@ def init(size, num_seeds=10):
     return jnp.repeat(jnp.arange(size, dtype=jnp.int32)[:, None], num_seeds, axis=1)
 
 
-def fit(bank, *, num_clusters, num_seeds=10, first_seed=1234, max_iterations=20):
+def fit(bank, *, num_clusters, num_seeds=10, first_seed=0, max_iterations=20):
     """K-means of the bank's rows under consecutive seeds, on the host.
 
     Args:

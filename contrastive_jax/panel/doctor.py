@@ -62,7 +62,8 @@ def collapsed(material):
         if sentence := collapse_warning(collapse_indicators(rows)):
             yield (
                 f'{name}: {sentence} Usually the loss has nothing that repels, the temperature or '
-                'the learning rate is too high, or the network is not trained.'
+                'the learning rate is too high, or the network is not trained; or all rows share '
+                'a large mean, which a probe does not mind.'
             )
 
 
@@ -71,29 +72,33 @@ def duplicates(material):
     if 'h' not in material.train:
         return
     train, test = (
-        [row.tobytes() for row in np.ascontiguousarray(rows['h'], np.float32)]
+        [row.tobytes() for row in np.ascontiguousarray(rows['h'], np.float32) if row.any()]
         for rows in (material.train, material.test)
     )
-    if shared := sum(row in set_ for set_ in [set(train)] for row in test):
+    count, known = len(material.test['h']), {*train}
+    if shared := len([row for row in test if row in known]):
         yield (
-            f'{shared} of {len(test)} test rows stand among the training rows, to the bit. Usually '
-            'the splits overlap or one file was given for both: accuracies are too high.'
+            f'{shared} of {count} test rows stand among the training rows, to the bit. Usually the '
+            'splits overlap or one file was given for both: accuracies are too high.'
         )
-    if (twice := len(test) - len(set(test))) > len(test) / 100:
+    if (twice := len(test) - len({*test})) > count / 100:
         yield (
-            f'{twice} of {len(test)} test rows repeat another one. Usually examples were embedded '
-            'more than once (a padded last batch), or the encoder ignores its input.'
+            f'{twice} of {count} test rows repeat another one. Usually examples were embedded more '
+            'than once (a padded last batch), or the encoder ignores its input.'
         )
 
 
 def file_order(material):
-    """Labels that rise along the file."""
+    """Labels of which each stands in one piece of the file."""
     labels = material.test_factors.get('label')
-    if labels is not None and len(set(labels.tolist())) > 1 and np.all(np.diff(labels) >= 0):
+    if labels is None:
+        return
+    pieces, classes = 1 + int(np.sum(np.diff(labels) != 0)), len(set(labels.tolist()))
+    if 1 < classes < len(labels) and pieces == classes:
         yield (
-            'The test labels rise along the file. Usually the examples are in the order of their '
-            'folders: any metric on the first rows alone, or on batches in file order, sees few '
-            'classes.'
+            'The test labels stand class after class in the file. Usually the examples are in the '
+            'order of their folders: any metric on the first rows alone, or on batches in file '
+            'order, sees few classes.'
         )
 
 
@@ -154,7 +159,7 @@ def far_probes(read):
 
 def swapped(material, read):
     """The two of h and z in each other's place."""
-    if not {'h', 'z'} <= {*material.test} or 'label: linear probe' not in read:
+    if not {'h', 'z'} <= {*material.train} or 'label: linear probe' not in read:
         return
     h, z = (read['label: linear probe'][name] for name in ('h', 'z'))
     dimensions = [material.test[name].shape[1] for name in ('h', 'z')]

@@ -1,6 +1,6 @@
 """What a panel measures: representations of the examples of two splits, and of pairs of views."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ class Material(NamedTuple):
       test_factors: dict of the same names to integers [m].
       train_views: dict of name to (a, b), rows of two views of the same examples; {} if unknown.
       test_views: likewise, of examples held out from those.
-      latents: real-valued ground truth of the test rows [m, k], or None.
       about: sentences that say where all this comes from.
     """
 
@@ -27,7 +26,6 @@ class Material(NamedTuple):
     test_factors: dict
     train_views: dict
     test_views: dict
-    latents: Any
     about: tuple
 
 
@@ -62,7 +60,8 @@ def of_files(test, train=None, views=None, *, seed=0):
         pairs = {name: (rows[name], others[name]) for name in rows if name in others}
         about.append(f'{views.source} has the other view of each.')
     mixed = np.random.default_rng(seed).permutation(len(test.h))
-    first, second = mixed[: len(mixed) // 2], mixed[len(mixed) // 2 :]
+    # In the order of the file, which the doctor looks at.
+    first, second = np.sort(mixed[: len(mixed) // 2]), np.sort(mixed[len(mixed) // 2 :])
     if not len(first):
         raise BadInput(f'{test.source} has 1 row; at least 2 are needed.')
     train_views = {name: (a[first], b[first]) for name, (a, b) in pairs.items()}
@@ -90,6 +89,5 @@ def of_files(test, train=None, views=None, *, seed=0):
         test_factors={name: factors[name] for name in shared},
         train_views=train_views,
         test_views=test_views,
-        latents=None,
         about=tuple(about),
     )

@@ -138,8 +138,7 @@ def information(found):
     def draw(axes):
         for place, estimate in enumerate(found.values()):
             value = estimate['bits']
-            error = [[value - estimate['bits_low']], [estimate['bits_high'] - value]]
-            axes.bar([place], [value], 0.5, yerr=error, capsize=4, color=COLOURS[place])
+            axes.bar([place], [value], 0.5, color=COLOURS[place])
             for name, style, align in (
                 ('ceiling_bits', '-', 'bottom'),
                 ('temperature_ceiling_bits', '--', 'top'),

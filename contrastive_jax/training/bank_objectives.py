@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
 
-from contrastive_jax import names
+from contrastive_jax import names, randomness
 from contrastive_jax.losses.similarities import unit_rows
 from contrastive_jax.memory import bank as banks
 from contrastive_jax.training import hosts, memories
@@ -70,7 +70,7 @@ def over_banks(setting, suffixes):
         num_sides=1,
         init_memory=init_memory,
         write=write,
-        refresh=functools.partial(refreshed, fitted) if fitted else None,
+        refresh=functools.partial(refreshed, fitted, setting.seed) if fitted else None,
     )
 
 
@@ -102,7 +102,7 @@ def sets_of(rules, seen, anchors, suffixes):
     return {f'{name}s': tuple(of[name] for of in made) for name in rules}
 
 
-def refreshed(rule, memory, step, on_first=hosts.on_first):
+def refreshed(rule, seed, memory, step, on_first=hosts.on_first):
     """The memory with its clusters fitted anew, if they are due after this step and were not yet.
 
     Of several processes the first one fits, with `on_first` as `hosts.on_first`: K-means of the
@@ -111,10 +111,13 @@ def refreshed(rule, memory, step, on_first=hosts.on_first):
     if step % rule.refresh_every or int(memory['fitted_after']) == step:
         return memory
     renewed = {'fitted_after': np.int32(step)}
+    key = randomness.key_for(seed, randomness.Role.CLUSTERS, step)
+    first_seed = int(jax.random.randint(key, (), 0, 2**30))
+    fit = functools.partial(rule.fit, first_seed=first_seed)
     for name, labels in memory.items():
         if name.startswith('clusters'):
             bank = memory[name.replace('clusters', 'bank')]
-            renewed[name] = fitted_on_first(rule.fit, bank, labels, on_first)
+            renewed[name] = fitted_on_first(fit, bank, labels, on_first)
     placed = {name: jax.device_put(value, memory[name].sharding) for name, value in renewed.items()}
     return {**memory, **placed}
 

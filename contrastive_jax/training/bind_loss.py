@@ -89,7 +89,7 @@ def bind_loss(section):
     options = {name: value for name, value in section.items() if name != 'name'}
     if arrays[-1] == 'labels' and 'factor' not in parameters:
         options.pop('factor', None)
-    if learned_temperature(section):
+    if learned_temperature(section) and 'temperature' in parameters:
         supplied += ('temperature',)
         options.pop('temperature')
     bound = names.bind(function, options, 'loss', supplied=supplied, arrays=len(arrays))
@@ -140,6 +140,7 @@ def bind_objective(config, dataset, shapes):
         shapes=shapes,
         num_steps=config.num_steps,
         batch_size=config.batch_size,
+        seed=config.seed,
     )
     objective = kind(setting)
     if objective.num_sides == 1 and config.data.get('pairing'):

@@ -23,7 +23,6 @@ def bind_views(section):
     both = [
         bind_section(views, {**options, 'name': section[field]}, 'views')
         for field in ('name', 'beside')
-        if field in section
     ]
     resting = resting_views(section)
     return (

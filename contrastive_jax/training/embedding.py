@@ -14,6 +14,12 @@ from contrastive_jax.models.torchvision_weights import from_torchvision, read_we
 from contrastive_jax.training import step as steps
 from contrastive_jax.training.restore import restored_run
 
+# Mean and deviation of each channel, by which networks of other programs expect their images.
+NORMALIZATIONS = {
+    'imagenet': (np.float32([[[0.485, 0.456, 0.406]]]), np.float32([[[0.229, 0.224, 0.225]]])),
+    'none': (np.float32([[[0]]]), np.float32([[[1]]])),
+}
+
 
 class Pixels(nn.Module):
     """No encoder: h and z are the pixels, one after another."""
@@ -35,7 +41,9 @@ def chosen_ids(source, limit, seed=0):
     return np.sort(np.random.default_rng(seed).choice(len(source), limit, replace=False))
 
 
-def embeddings_of_run(path, split, *, step=None, encoder='', layer='', limit=None):
+def embeddings_of_run(
+    path, split, *, step=None, encoder='', layer='', limit=None, normalize='imagenet'
+):
     """Embeddings of the examples of a run, by its encoder or by another.
 
     Args:
@@ -46,6 +54,7 @@ def embeddings_of_run(path, split, *, step=None, encoder='', layer='', limit=Non
         'module:function', from images [n, h, w, c] in [0, 1] to [n, d].
       layer: in place of h; see `models.layers.layer_outputs`.
       limit: as for `embed_split`.
+      normalize: of a file of weights, a key of NORMALIZATIONS: what its network was trained on.
 
     Returns:
       An `Embeddings`.
@@ -56,7 +65,7 @@ def embeddings_of_run(path, split, *, step=None, encoder='', layer='', limit=Non
     experiment, state = restored_run(path, step=step)
     model, variables = experiment.model, state.variables
     named = f'{encoder or f"step {int(state.step)}"}{layer and f", layer {layer}"}'
-    after = None
+    after, view = None, experiment.resting_view
     if ':' in encoder:
         after = applied(names.pick_or_import(losses, encoder, 'encoder'), experiment.image_shape)
     if encoder == 'pixels' or after:
@@ -66,15 +75,28 @@ def embeddings_of_run(path, split, *, step=None, encoder='', layer='', limit=Non
             variables = jax.jit(experiment.init_state)(experiment.seed_key).variables
     elif encoder:
         variables = from_torchvision(variables, read_weights(encoder))
+        mean, deviation = NORMALIZATIONS[normalize]
+        named += f' on images normalised by {normalize}'
+
+        def view(image):
+            return (experiment.resting_view(image) - mean) / deviation
+
     with jax.set_mesh(experiment.mesh):
         layers = (layer,) if layer else ()
         found = embed_split(
-            experiment, variables, split, model=model, layers=layers, limit=limit, after=after
+            experiment,
+            variables,
+            split,
+            model=model,
+            layers=layers,
+            limit=limit,
+            after=after,
+            view=view,
         )
     h, z = found[f'layer_{layer}' if layer else 'embeddings'], found['projections']
     return Embeddings(
         h=h,
-        z=None if isinstance(model, Pixels) else z,
+        z=z if encoder in ('', 'untrained') else None,  # the head belongs to the run's encoder
         factors={
             name.removeprefix(FACTOR): values
             for name, values in found.items()
@@ -85,7 +107,9 @@ def embeddings_of_run(path, split, *, step=None, encoder='', layer='', limit=Non
     )
 
 
-def embed_split(experiment, variables, split, *, model=None, layers=(), limit=None, after=None):
+def embed_split(
+    experiment, variables, split, *, model=None, layers=(), limit=None, after=None, view=None
+):
     """What an encoder makes of the examples of a split, nothing drawn.
 
     Args:
@@ -96,6 +120,7 @@ def embed_split(experiment, variables, split, *, model=None, layers=(), limit=No
       layers: names of layers that are wanted too, see `models.layers.layer_outputs`.
       limit: the most examples; more are drawn from at random, the same at every call.
       after: (outputs) -> outputs, on the host after every batch; None for none.
+      view: image -> image; by default that of the experiment with nothing drawn.
 
     Returns:
       dict of arrays [n, ...]: `embeddings` h, `projections` z, `layer_<name>`, `factor_<name>`,
@@ -105,13 +130,14 @@ def embed_split(experiment, variables, split, *, model=None, layers=(), limit=No
       BadInput: a layer that the model does not have.
     """
     dataset, model = getattr(experiment, split), model or experiment.model
-    inner = steps.make_embed_step(dataset=dataset, view=experiment.resting_view, model=model)
+    view = view or experiment.resting_view
+    inner = steps.make_embed_step(dataset=dataset, view=view, model=model)
 
     def step(variables, batch, tables, key):
         outputs = inner(variables, batch, tables, key)
         if layers:
             examples = steps.compose(dataset, batch, tables, key)
-            images = jax.vmap(experiment.resting_view)(examples['image'])
+            images = jax.vmap(view)(examples['image'])
             images = steps.append_channels(images, examples['channels'])
             found = layer_outputs(model, variables, images, layers)
             outputs |= {f'layer_{name}': rows for name, rows in found.items()}
@@ -142,6 +168,8 @@ def embed_views(experiment, variables, split, *, limit=None):
       dict of `h` and `z`, each a tuple of two arrays [n, d].
     """
     dataset = getattr(experiment, split)
+    if experiment.crops_on_host:
+        raise BadInput("config.views.law is 'host': views are drawn in training alone.")
 
     def step(variables, batch, tables, key):
         sides = steps.sides_of_examples(dataset, batch, tables, key)

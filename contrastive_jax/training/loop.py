@@ -63,9 +63,7 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
     experiment = hosts.together(build, config)
     if not hosts.on_first(workdirs.is_run, workdir):
         # Before it becomes a run: whatever cannot be taken over.
-        hosts.together(
-            warm_started, state_shapes(experiment), config.get('init_from'), experiment.mesh
-        )
+        hosts.together(warm_started, state_shapes(experiment), config, experiment.mesh)
     hosts.on_first(*claim)
     with workdirs.named_in_errors(workdir, BadInput):
         checkpoints = Checkpoints(workdir)
@@ -137,7 +135,7 @@ class Run:
                 compiler_options=quickly if jax.default_backend() == 'cpu' else None,
             )
             state = init_state(self.experiment.seed_key)
-            return warm_started(state, self.config.get('init_from'), self.experiment.mesh)
+            return warm_started(state, self.config, self.experiment.mesh, self.say)
         self.say(f'{workdir}: continues from step {step}.')
         return self.checkpoints.restore(state_shapes(self.experiment), step)
 
@@ -212,9 +210,13 @@ class Run:
         """What the objective does to its memory after this step, unless it was done."""
         if self.experiment.refresh:
             with self.preempted.interruptible():
-                memory = self.experiment.refresh(
-                    self.state.memory, self.step, self.preempted.on_first
-                )
+                try:
+                    memory = self.experiment.refresh(
+                        self.state.memory, self.step, self.preempted.on_first
+                    )
+                except ValueError:
+                    self.check_finite()  # if that is why, it says so
+                    raise
             self.state = self.state._replace(memory=memory)
 
     def sync_log(self):

@@ -53,7 +53,7 @@ class Sets(NamedTuple):
     Attributes:
       ids: (Anchors) -> ids [b, k].
       labels: None, or () -> the clusters' labels [N, seeds] before the first fit.
-      fit: (bank) -> labels, on the host.
+      fit: (bank, first_seed) -> labels, on the host.
       refresh_every: steps between two fits.
     """
 
@@ -168,7 +168,15 @@ def bind_sets(section, wanted, size, epoch):
         if name not in wanted:
             continue
         field = f'memory.{name}'
-        options = dict(section.get(name, {}))
+        given = section.get(name, {})
+        if isinstance(given, str):  # a rule with its defaults
+            given = {'name': given}
+        if not hasattr(given, 'keys'):
+            raise BadInput(
+                f'config.{field} is {given!r}; it must name a rule with its options, as in '
+                f"'{field.partition('.')[2]}={next(iter(choices))}(...)', of: {', '.join(choices)}."
+            )
+        options = dict(given)
         chosen = options.pop('name', next(iter(choices)))
         if chosen not in choices:
             raise BadInput(

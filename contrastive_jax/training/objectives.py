@@ -76,6 +76,7 @@ class Setting(NamedTuple):
       shapes: () -> (f, d, whether the model has batch norm) of its h and z.
       num_steps: of the run.
       batch_size: examples in a step.
+      seed: of the run.
     """
 
     function: Callable
@@ -86,6 +87,7 @@ class Setting(NamedTuple):
     shapes: Callable
     num_steps: int
     batch_size: int
+    seed: int
 
 
 def two_views(seen):

@@ -1,5 +1,7 @@
 """The material of a panel from a run: its embeddings, its views, and what stands beside them."""
 
+import math
+
 import jax
 import numpy as np
 
@@ -10,6 +12,7 @@ from contrastive_jax.training.embedding import Pixels, embed_split, embed_views
 from contrastive_jax.training.restore import restored_run
 
 BASELINES = ('untrained', 'pixels')
+MOST_PIXELS = 10_000
 
 
 def material_of_run(path, *, step=None, limit=10000, baselines=()):
@@ -31,6 +34,11 @@ def material_of_run(path, *, step=None, limit=10000, baselines=()):
         if name not in BASELINES:
             raise BadInput(f'baselines has {name!r}, not one of: {", ".join(BASELINES)}.')
     experiment, state = restored_run(path, step=step)
+    if 'pixels' in baselines and (size := math.prod(experiment.image_shape)) > MOST_PIXELS:
+        raise BadInput(
+            f"baselines has 'pixels', but an image has {size} numbers; at most {MOST_PIXELS} are "
+            'probed.'
+        )
     with jax.set_mesh(experiment.mesh):
         encoders = {'': (state.variables, None)}
         if 'untrained' in baselines:
@@ -52,15 +60,23 @@ def material_of_run(path, *, step=None, limit=10000, baselines=()):
                 for name, values in own.items()
                 if name.startswith(FACTOR)
             }
-            views[split] = embed_views(experiment, state.variables, split, limit=limit)
+            if not experiment.crops_on_host:
+                views[split] = embed_views(experiment, state.variables, split, limit=limit)
+    if experiment.crops_on_host:
+        views = {'train': {}, 'test': {}}
     counts = ' and '.join(f'{len(rows[split]["h"])} {split}' for split in rows)
     about = [
         f'The run in {path} after step {int(state.step)}: {counts} examples, nothing drawn, and '
         'views of them as in training.'
     ]
+    if experiment.crops_on_host:
+        about.append(
+            "The host crops the images of training ('law' is 'host'): no views are measured."
+        )
     if np.array_equal(rows['test']['h'], rows['test']['z']):
         for split in rows:
-            del rows[split]['z'], views[split]['z']
+            del rows[split]['z']
+            views[split].pop('z', None)
         about.append('The model has no head: z is h.')
     return Material(
         train=rows['train'],
@@ -69,6 +85,5 @@ def material_of_run(path, *, step=None, limit=10000, baselines=()):
         test_factors=factors['test'],
         train_views=views['train'],
         test_views=views['test'],
-        latents=own.get('latents'),
         about=tuple(about),
     )

@@ -2,8 +2,9 @@
 
 Of a momentum encoder there are parameters alone. While training it normalises by the statistics of
 its batch, over all devices, as the encoder does, and nothing is ever embedded with it: it needs no
-moving averages. With the statistics of the whole batch there is nothing for MoCo's shuffling of
-keys between devices to hide.
+moving averages. MoCo shuffles keys between devices, so that a query
+does not share its device's statistics with its key; here both share those of the whole batch, which
+tell less, the larger it is.
 """
 
 import jax

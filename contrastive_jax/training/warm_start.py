@@ -8,16 +8,19 @@ from contrastive_jax.training import workdir as workdirs
 from contrastive_jax.training.checkpoints import Checkpoints, differences
 
 
-def warm_started(state, init_from, mesh):
+def warm_started(state, config, mesh, say=lambda sentence: None):
     """The state with the encoder of another run, and its bank where both have one.
 
-    A momentum encoder starts as that encoder; what is trained beside it and the optimizer start
-    as they are. Without `init_from` the state is returned as it is.
+    The bank is taken where both runs have the same data: row i is of example i. A momentum encoder
+    starts as that encoder; what is trained beside it and the optimizer start as they are. Without
+    `config.init_from` the state is returned as it is.
 
     Args:
       state: a `TrainState` before step 0, of arrays or shapes.
-      init_from: 'workdir' or 'workdir@step', as for a run; the newest sound checkpoint by default.
+      config: of the run; its `init_from` is 'workdir' or 'workdir@step', the newest sound
+        checkpoint by default.
       mesh: the devices.
+      say: called with a sentence where a bank is not taken.
 
     Returns:
       A `TrainState`.
@@ -25,10 +28,11 @@ def warm_started(state, init_from, mesh):
     Raises:
       BadInput: no run, no checkpoint, or one of another architecture, whose arrays are named.
     """
+    init_from = config.get('init_from')
     if not init_from:
         return state
     path, step = parsed(init_from)
-    workdirs.read_config(path)  # that of a run
+    same_data = workdirs.read_config(path)['data'] == workdirs.plain(config)['data']
     checkpoints = Checkpoints(path, create=False)
     try:
         if checkpoints.latest_step is None:
@@ -41,7 +45,10 @@ def warm_started(state, init_from, mesh):
     memory = dict(state.memory)
     for name, rows in (saved.get('memory') or {}).items():
         if name.startswith('bank') and name in memory:
-            taken[name], wanted[name] = rows, memory[name]
+            if same_data:
+                taken[name], wanted[name] = rows, memory[name]
+            else:
+                say(f'The bank of {init_from} is of other data: this run starts its own.')
     if differing := differences(taken, wanted):
         raise BadInput(
             f'config.init_from is {init_from!r}, a run of another architecture in '

@@ -146,3 +146,14 @@ def test_files_that_cannot_be(tmp_path, text, sentence):
         correlations(tmp_path / 'models.csv')
     with pytest.raises(BadInput, match='none.csv cannot be read as a table'):
         correlations(str(tmp_path / 'none.csv'))
+
+
+def test_ranks_do_not_depend_on_the_scale_of_a_column():
+    found = correlations({'acc': [1, 2, 3, 4, 5], 'tiny': [1e-20, 2e-20, 3e-20, 4e-20, 1]})
+    assert found['tiny']['kendall'] == 1
+
+
+def test_perfect_agreement_of_few_models_is_no_certainty():
+    found = correlations({'acc': [1, 2, 3, 4, 5, 6], 'same': [1, 2, 3, 4, 5, 6]})['same']
+    assert 0.3 < found['kendall_low'] < 0.5 < found['kendall'] == found['kendall_high'] == 1
+    assert found['pearson_low'] == found['pearson_high'] == pytest.approx(1)

@@ -22,7 +22,7 @@ def test_separated_blobs_are_found_under_every_seed():
 def test_seeds_differ_and_repeat():
     rows = np.random.default_rng(0).normal(size=(60, 4))
     labels = np.asarray(clusters.fit(rows, num_clusters=6, num_seeds=3))
-    again = np.asarray(clusters.fit(rows, num_clusters=6, num_seeds=2, first_seed=1235))
+    again = np.asarray(clusters.fit(rows, num_clusters=6, num_seeds=2, first_seed=1))
     np.testing.assert_array_equal(labels[:, 1:], again)
     same = [seed[:, None] == seed[None] for seed in labels.T]
     assert not np.array_equal(same[0], same[1])

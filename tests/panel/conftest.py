@@ -27,6 +27,5 @@ def material():
         test_factors={'label': test_labels},
         train_views={'h': views(h, 2), 'z': views(z, 3)},
         test_views={'h': views(test_h, 4), 'z': views(test_z, 5)},
-        latents=None,
         about=('two classes',),
     )

@@ -40,7 +40,7 @@ BROKEN = {
     '9 of 100 test rows repeat': lambda m: with_h(
         m, np.concatenate([m.test['h'][:1].repeat(10, 0), m.test['h'][10:]])
     ),
-    'The test labels rise along the file': lambda m: m._replace(
+    'The test labels stand class after class in the file': lambda m: m._replace(
         test_factors={'label': np.sort(m.test_factors['label'])}
     ),
     '1 of 2 classes of the training rows have no test row, such as 1': lambda m: m._replace(
@@ -84,3 +84,24 @@ def test_an_encoder_that_reads_no_more_than_pixels(material):
     )
     warnings = warnings_of(broken, [reading.section(broken, None)])
     assert any('no more from h' in warning for warning in warnings)
+
+
+def test_a_folder_in_falling_order_is_noticed_too(material):
+    labels = np.sort(material.test_factors['label'])[::-1]
+    assert any('class after class' in w for w in warnings_of(with_labels(material, labels)))
+
+
+def with_labels(material, labels):
+    return material._replace(test_factors={'label': labels})
+
+
+def test_blank_rows_of_both_splits_are_no_overlap(material):
+    blank = np.float32([0] * 5 + [1] * 95)[:, None]
+    broken = with_h(material, material.test['h'] * blank)
+    broken = broken._replace(
+        train={
+            **material.train,
+            'h': np.r_[0 * blank[:5] * material.train['h'][:5], material.train['h'][5:]],
+        }
+    )
+    assert not any('among the training rows' in w for w in warnings_of(broken))

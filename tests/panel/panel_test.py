@@ -10,7 +10,7 @@ from contrastive_jax import panel
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation import alignment, linear_probe, uniformity
 from contrastive_jax.evaluation.embedding_files import Embeddings
-from contrastive_jax.panel import information, page
+from contrastive_jax.panel import information, page, reading
 from contrastive_jax.panel.material import of_files
 
 
@@ -111,3 +111,22 @@ def test_files_that_do_not_belong_together_are_refused():
         of_files(embeddings(9, h=np.ones((9, 3))), embeddings(9, source='b.npz'))
     with pytest.raises(BadInput, match='at least 2'):
         of_files(embeddings(1))
+
+
+def test_a_perfect_probe_is_drawn(material):
+    rows = np.eye(2, dtype=np.float32)
+    labels = np.arange(2000) % 2
+    perfect = material._replace(
+        train={'h': rows[labels]}, test={'h': rows[labels]}, train_views={}, test_views={},
+        train_factors={'label': labels}, test_factors={'label': labels},
+    )  # fmt: skip
+    found = reading.section(perfect, None)
+    assert found.measures[0].values['h'].value == 1
+    assert len(found.pictures) == 1
+
+
+def test_projections_in_one_file_alone_are_measured_and_not_probed():
+    found = of_files(embeddings(30, z=np.eye(30, 3)), embeddings(31, seed=1))
+    sections = panel.measure(found)
+    assert set(by_name(sections)['label: linear probe']) == {'h'}
+    assert set(by_name(sections)['uniformity']) == {'h', 'z'}

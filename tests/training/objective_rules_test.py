@@ -7,6 +7,8 @@ import pytest
 from ml_collections import ConfigDict
 
 from contrastive_jax import sharding
+from contrastive_jax.errors import BadInput
+from contrastive_jax.training import memories
 from contrastive_jax.training.build import build
 
 RATE = 0.5  # of plain gradient descent
@@ -307,3 +309,12 @@ def test_a_learned_temperature_moves_by_adam_at_its_own_rate(config):
     # The first step of Adam is its rate, whatever the gradient.
     np.testing.assert_allclose(np.abs(free[1] - free[0]), 0.01, rtol=1e-3)
     assert not np.allclose(free[2], free[1], atol=1e-4)
+
+
+def test_a_rule_of_sets_is_named_by_a_word_or_refused_in_a_sentence():
+    few = {'background': {'name': 'nearest', 'count': 5}}
+    assert list(memories.bind_sets(few, ['background'], 50, 5)) == ['background']
+    with pytest.raises(BadInput, match=r'memory\.background\.count is 4096'):
+        memories.bind_sets({'background': 'nearest'}, ['background'], 50, 5)
+    with pytest.raises(BadInput, match='background is 5; it must name a rule'):
+        memories.bind_sets({'background': 5}, ['background'], 50, 5)
