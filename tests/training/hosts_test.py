@@ -15,7 +15,7 @@ from tests.training import processes
 
 SHORT = ('--config.num_steps=4', '--config.evaluate_every=2', '--config.checkpoint_every=2')
 LONG = (
-    '--config.num_steps=400', '--config.evaluate_every=40', '--config.checkpoint_every=20',
+    '--config.num_steps=200', '--config.evaluate_every=40', '--config.checkpoint_every=20',
     '--config.log_every=5',
 )  # fmt: skip
 
