@@ -140,7 +140,9 @@ def parse_options(text):
     try:
         return options_of_call(ast.parse(f'call({text})', mode='eval').body)
     except (AttributeError, SyntaxError, ValueError) as error:
-        raise BadInput(f'{text!r} must look like option=value,option=value.') from error
+        raise BadInput(
+            f'{text!r} must look like option=value,option=value, of Python values.'
+        ) from error
 
 
 def options_of_call(call):

@@ -21,7 +21,7 @@ REPLACEABLE = {
 
 # What a config may lack; a flag gives it whole.
 OPTIONAL = {
-    'memory': 'momentum=0.5,background=nearest(count=4096)',
+    'memory': 'momentum=0.5,background=nearest(count=1024)',
     'target': 'momentum=0.99,schedule=cosine',
     'init_from': 'runs/before@2000',
 }

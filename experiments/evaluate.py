@@ -6,8 +6,8 @@ python -m experiments.evaluate --embeddings=test.npz --train=train.npz --embeddi
 python -m experiments.evaluate --workdir=runs/one --metric=knn,k=20 --factor=code
 
 Prints the numbers and writes report.json and report.html, pictures and all, to --output: by default
-`report/` in the workdir, or beside the file of embeddings. A file is .npz with `embeddings` [n, d]
-and, if known, `projections`, `labels`, `factor_<name>` and `ids`, or .npy, of any framework.
+`report/` in the workdir, or `<name>_report/` beside the file. A file is .npz with `embeddings`
+[n, d] and, if known, `projections`, `labels`, `factor_<name>` and `ids`, or .npy, of any framework.
 --embeddings_b has in row i another view of the same example as row i of --embeddings. Without
 --train, probes are fitted on half of the rows.
 

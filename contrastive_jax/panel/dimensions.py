@@ -13,7 +13,7 @@ MEANINGS = {
     'deviation': 'spread of unit rows: 1 for mean zero, 0 for one direction',
     'effective_rank': 'exp of the entropy of the covariance spectrum',
     'rankme': 'the same of the singular values of the rows, not centred',
-    'alpha_req': 'slope of the log spectrum; about 1 is a good encoder, far above 1 is collapse',
+    'alpha_req': 'slope of the log spectrum: 1 falls as in the visual cortex, more is steeper',
     'active_dimensions': 'directions with more than 1e-6 of the variance of the first',
     'above_1_percent': 'directions with more than 1 % of the variance of the first',
     'possible_dimensions': 'the most that could be: min(n - 1, d)',

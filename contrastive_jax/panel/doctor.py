@@ -91,7 +91,7 @@ def duplicates(material):
 def file_order(material):
     """Labels of which each stands in one piece of the file."""
     labels = material.test_factors.get('label')
-    if labels is None:
+    if labels is None or not material.in_file_order:
         return
     pieces, classes = 1 + int(np.sum(np.diff(labels) != 0)), len(set(labels.tolist()))
     if 1 < classes < len(labels) and pieces == classes:

@@ -11,6 +11,7 @@ from contrastive_jax.panel.section import Section, measures_of
 
 PAIRS, STEPS, FEWEST = 256, 2000, 16
 DRAWS = 10  # pairs of one class for each example
+BY_HEART = 2  # bits by which a critic does better on its own pairs
 
 MEANINGS = {
     'views, bits': 'of two views of one example: post-training estimate on held-out pairs',
@@ -63,6 +64,12 @@ def section(material, key):
         f'{estimate["temperature"]:g}): the truth may be larger. Usually K is too small or the '
         'temperature too high for so much information.'
         for kind, estimate in found.items() if estimate['saturated']
+    ] + [
+        f'The critic knows its pairs of {kind} by heart: {estimate["train_bits"]:.2f} bits on the '
+        f'pairs that it was fitted on, {estimate["bits"]:.2f} on others, so that the estimate says '
+        'little. Usually there are too few training examples for the dimensions.'
+        for kind, estimate in found.items()
+        if estimate['train_bits'] - estimate['bits'] > BY_HEART
     ]  # fmt: skip
     drawn = {'Estimates in bits; the lines are the ceilings.': pictures.information(found)}
     measures = tuple(measures_of({'h': results}, MEANINGS))

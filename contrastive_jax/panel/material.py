@@ -17,6 +17,7 @@ class Material(NamedTuple):
       test_factors: dict of the same names to integers [m].
       train_views: dict of name to (a, b), rows of two views of the same examples; {} if unknown.
       test_views: likewise, of examples held out from those.
+      in_file_order: whether the rows come as they stand in a file of the user's.
       about: sentences that say where all this comes from.
     """
 
@@ -27,6 +28,7 @@ class Material(NamedTuple):
     train_views: dict
     test_views: dict
     about: tuple
+    in_file_order: bool = False
 
 
 def representations(embeddings):
@@ -90,4 +92,5 @@ def of_files(test, train=None, views=None, *, seed=0):
         train_views=train_views,
         test_views=test_views,
         about=tuple(about),
+        in_file_order=True,
     )

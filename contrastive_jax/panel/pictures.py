@@ -119,9 +119,13 @@ def against_prior(name, histogram):
 
     def draw(axes):
         edges = histogram['edges']
-        for density in histogram['densities'][:12]:
-            axes.stairs(density, edges, color=COLOURS[0], alpha=0.25)
-        axes.stairs(histogram['density'], edges, color=COLOURS[0], linewidth=2, label='embeddings')
+        for number, density in enumerate(histogram['densities'][:12]):
+            label = None if number else 'embeddings, in one direction'
+            axes.stairs(density, edges, color=COLOURS[0], alpha=0.35, label=label)
+        axes.stairs(
+            histogram['density'], edges, color=COLOURS[0], linewidth=2,
+            label='embeddings, all directions',
+        )  # fmt: skip
         axes.stairs(
             histogram['prior_density'], edges, color=COLOURS[1], linewidth=2, label='uniform points'
         )
@@ -129,16 +133,19 @@ def against_prior(name, histogram):
         axes.set_ylabel('density')
         axes.legend(frameon=False)
 
-    return drawn(draw, f'{name}: random projections (thin: twelve of them)')
+    return drawn(draw, f'{name}: are random projections those of uniform points?')
 
 
 def information(found):
     """Estimates in bits with both ceilings, from {kind: `estimate_mutual_information`}."""
 
     def draw(axes):
-        for place, estimate in enumerate(found.values()):
+        for place, (kind, estimate) in enumerate(found.items()):
             value = estimate['bits']
-            axes.bar([place], [value], 0.5, color=COLOURS[place])
+            error = None
+            if kind == 'views':  # of one class, pairs are not independent
+                error = [[value - estimate['bits_low']], [estimate['bits_high'] - value]]
+            axes.bar([place], [value], 0.5, yerr=error, capsize=4, color=COLOURS[place])
             for name, style, align in (
                 ('ceiling_bits', '-', 'bottom'),
                 ('temperature_ceiling_bits', '--', 'top'),

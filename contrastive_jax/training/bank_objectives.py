@@ -9,6 +9,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from contrastive_jax import names, randomness
+from contrastive_jax.errors import BadInput
 from contrastive_jax.losses.similarities import unit_rows
 from contrastive_jax.memory import bank as banks
 from contrastive_jax.training import hosts, memories
@@ -34,6 +35,13 @@ def over_banks(setting, suffixes):
     wanted = wanted_sets(setting)
     sections = {name: setting.memory[name] for name in wanted if name in setting.memory}
     others = {name: value for name, value in setting.memory.items() if name not in sections}
+    for name in others:
+        if name != 'momentum':
+            choices = ('momentum', *wanted)
+            raise BadInput(
+                f'config.memory.{name} is not an option of the memory of {setting.loss["name"]!r}, '
+                f'which has: {", ".join(choices)}.' + names.nearest(name, choices)
+            )
     momentum = names.bind(memories.bank, others, 'memory')()
     size = len(setting.dataset.source)
     rules = memories.bind_sets(sections, wanted, size, max(1, size // setting.batch_size))

@@ -31,6 +31,10 @@ def bank(*, momentum=0.5):
     return momentum
 
 
+# Rows of a background, as in Wu 2020.
+MANY = 4096
+
+
 class Anchors(NamedTuple):
     """Whose sets are wanted: anchors [b, d] with their index [b] in a bank [N, d].
 
@@ -63,12 +67,15 @@ class Sets(NamedTuple):
     refresh_every: int = 0
 
 
-def nearest(size, epoch, field, *, count=4096, approximate=False):
+def nearest(size, epoch, field, *, count=None, approximate=False):
     """The `count` rows of the bank nearest to the anchor; see `memory.neighbours.nearest`.
+
+    None is 4,096, or all of fewer.
 
     Source: Wu 2020, its code: by inner products with the current embedding.
     """
     del epoch
+    count = min(MANY, size) if count is None else count
     check_number(f'{field}.count', count, least=1, most=size, whole=True)
     return Sets(
         lambda of: neighbours.nearest(of.rows, of.bank, count=count, approximate=approximate)
@@ -80,7 +87,7 @@ def nearest_few(size, epoch, field, *, count=10, approximate=False):
     return nearest(size, epoch, field, count=count, approximate=approximate)
 
 
-def ring(size, epoch, field, *, num_steps, num_draws=4096, inner=0.0):
+def ring(size, epoch, field, *, num_steps, num_draws=None, inner=0.0):
     """Draws from a ball that shrinks from the bank to as many rows as are drawn.
 
     Args:
@@ -88,13 +95,14 @@ def ring(size, epoch, field, *, num_steps, num_draws=4096, inner=0.0):
       epoch: steps in one.
       field: of the config.
       num_steps: of the descent, half of the run in our reading of the paper.
-      num_draws: k.
+      num_draws: k; None is 4,096, or N where that is less.
       inner: share of the ball that is skipped: 0 makes BALL+ and 0.1 ANN+.
 
     Source: Wu 2020, Sec. 5; see `memory.neighbours.ring` and `annealed_fraction`.
     """
     del epoch
     check_number(f'{field}.num_steps', num_steps, least=1, whole=True)
+    num_draws = min(MANY, size) if num_draws is None else num_draws
     check_number(f'{field}.num_draws', num_draws, least=1, most=size, whole=True)
     check_number(f'{field}.inner', inner, least=0, most=0.999)
 

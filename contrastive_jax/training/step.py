@@ -83,6 +83,8 @@ def make_train_step(
             known = seen._replace(z=by_example(z), outputs=outputs)
             arrays, options = objective.arrays(known)
             value, parts = loss(*arrays, key_for(seed_key, Role.LOSS, state.step), **options)
+            if 'temperature' in options:  # a learned one
+                parts = {**parts, 'temperature': jnp.mean(options['temperature'])}
             return value, (parts, known.z)
 
         def value_of(trained):

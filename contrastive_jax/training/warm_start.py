@@ -54,6 +54,8 @@ def warm_started(state, config, mesh, say=lambda sentence: None):
             f'config.init_from is {init_from!r}, a run of another architecture in '
             f'{len(differing)} arrays, for example {"; ".join(differing[:5])}.'
         )
+    also = ' and the bank' if any(name in taken for name in memory) else ''
+    say(f'Starts from the encoder{also} of {init_from}.')
     memory |= {name: taken[name] for name in memory if name in taken}
     params, batch_stats = taken['params'], taken['batch_stats']
     target = jax.tree.map(jax.numpy.copy, params) if state.target else state.target

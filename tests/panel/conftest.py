@@ -28,4 +28,5 @@ def material():
         train_views={'h': views(h, 2), 'z': views(z, 3)},
         test_views={'h': views(test_h, 4), 'z': views(test_z, 5)},
         about=('two classes',),
+        in_file_order=True,
     )

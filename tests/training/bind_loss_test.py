@@ -27,7 +27,11 @@ BYOL = dict(name='byol_regression')
         (dict(loss=BYOL, target=dict(schedule='linear')), 'schedule is .linear., not one of: con'),
         (dict(loss=BALL, memory=dict(momentum=1.0)), 'momentum is 1, with which the bank'),
         (dict(loss=BALL, memory=dict(close=dict(count=3))), 'config.memory.close is not an option'),
-        (dict(loss=BALL), 'memory.background.count is 4096; .* at most 4000'),
+        (
+            dict(loss=BALL, memory=dict(background=dict(count=4001))),
+            'memory.background.count is 4001; .* at most 4000',
+        ),
+        (dict(loss=BALL, memory=dict(backgound=dict(count=4))), "Did you mean 'background'"),
         (dict(loss=BALL, memory=dict(background=dict(name='rings'))), "Did you mean 'ring'"),
         (dict(loss=BALL, memory=dict(background=dict(inner=0.1))), 'background.inner is not an'),
         (dict(loss=CMC), "config.views.beside is missing: .*name='luminance'"),
