@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation import linear_probe, linear_probe_by_class
+from contrastive_jax.evaluation.linear_probe import fit_logistic
 
 
 def blobs(count, distance, seed=0, classes=4, dimensions=16):
@@ -133,3 +134,19 @@ def test_top_five_where_there_are_more_classes():
     assert 5 / 9 < expected < 0.99
     assert found['test_top5'] == pytest.approx(expected, abs=1.01 / 900)
     assert 'test_top5' not in linear_probe(*blobs(60, 2, classes=5), *blobs(60, 2, classes=5))
+
+
+def test_two_classes_minimise_the_stated_objective_too():
+    train, labels = blobs(60, 0.3, classes=2, dimensions=3)
+    train = (train - train.mean(axis=0)) / train.std(axis=0)
+    classifier, _ = fit_logistic(train, labels, 0.3, 1000)
+
+    def objective(flat):
+        weights, bias = flat[:-2].reshape(2, -1), flat[-2:]
+        logits = train @ weights.T + bias
+        spread = special.logsumexp(logits, axis=1) - logits[np.arange(len(labels)), labels]
+        return spread.mean() + 0.15 * np.sum(weights**2)
+
+    found = optimize.minimize(objective, np.zeros(2 * train.shape[1] + 2)).x
+    weights = found[:-2].reshape(2, -1)
+    np.testing.assert_allclose(weights[1] - weights[0], classifier.coef_[0], atol=1e-3)
