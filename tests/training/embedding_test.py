@@ -50,6 +50,7 @@ def test_views_are_of_the_example_and_not_of_its_batch(experiment, state, monkey
             np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_encoders_in_place_of_that_of_the_run(config, tmp_path, monkeypatch):
     config.num_steps = 2
     config.model = dict(
