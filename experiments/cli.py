@@ -106,11 +106,15 @@ def tell_once():
     """Keeps threads and exit handlers from adding tracebacks to what a run tells in a sentence.
 
     On a full disk the writers of checkpoints and events each fail in their own thread, and the run
-    fails with the same error in its own.
+    fails with the same error in its own. Where a bucket refuses one object of a checkpoint, the
+    others are still under way when Orbax has given up, and TensorStore finds no loop to tell.
     """
 
+    def told(error):
+        return isinstance(error, OSError) or str(error) == 'Event loop is closed'
+
     def quiet(hook):
-        return lambda error: None if isinstance(error.exc_value, OSError) else hook(error)
+        return lambda error: None if told(error.exc_value) else hook(error)
 
     threading.excepthook = quiet(threading.excepthook)
     sys.unraisablehook = quiet(sys.unraisablehook)

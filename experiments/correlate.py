@@ -5,9 +5,10 @@ python -m experiments.correlate --table=results/lee2023/paper/table_vi.csv \
     --lower_is_better=alignment,uniformity
 
 The table is a CSV file with a header and a row for each model. Every other column that holds
-numbers is a metric; a missing cell is NA or empty, and lines that begin with # are skipped. Prints
-both correlations with their 95 % intervals, the highest r first; with --output also writes
-correlations.csv and a figure with a panel for each metric into that directory.
+numbers is a metric, and the first column of words names the models; a missing cell is NA or empty,
+and lines that begin with # are skipped. Prints both correlations with their 95 % intervals, the
+highest r first; with --output also writes correlations.csv and a figure with a panel for each
+metric into that directory.
 """
 
 import csv
@@ -26,6 +27,7 @@ OUTPUT = flags.DEFINE_string('output', '', 'Directory for correlations.csv and .
 flags.mark_flag_as_required('table')
 
 COLUMNS = 3  # panels side by side
+MOST_NAMED = 30  # models whose points bear a number, by which a list names them
 
 
 def main():
@@ -80,15 +82,25 @@ def draw(path, table, accuracy, found, lower_is_better):
     """
     import numpy as np
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     columns = min(COLUMNS, len(found))
     rows = -(-len(found) // columns)
-    figure = Figure(figsize=(2.9 * columns, 2.9 * rows + 0.3), layout='constrained')
+    names = names_of(table)
+    figure = Figure(
+        figsize=(2.9 * columns + (2.2 if names else 0), 2.9 * rows + 0.3), layout='constrained'
+    )
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
     for axes, (name, row) in zip(grid, found.items(), strict=False):
         metric, scores = table[name], table[accuracy]
         known = np.isfinite(metric) & np.isfinite(scores)
-        axes.plot(metric[known], scores[known], 'o', markersize=5, alpha=0.75, clip_on=False)
+        size = 11 if names else 5
+        axes.plot(metric[known], scores[known], 'o', markersize=size, alpha=0.75, clip_on=False)
+        for place in np.flatnonzero(known) if names else ():
+            axes.annotate(
+                str(place + 1), (metric[place], scores[place]), ha='center', va='center',
+                fontsize=6.5, color='white',
+            )  # fmt: skip
         if row['pearson_low'] > 0 or row['pearson_high'] < 0:
             line = np.polyfit(metric[known], scores[known], 1)
             ends = np.array([metric[known].min(), metric[known].max()])
@@ -104,6 +116,14 @@ def draw(path, table, accuracy, found, lower_is_better):
             axes.set_ylabel(accuracy)
     for axes in grid[len(found) :]:
         axes.remove()
+    if names:
+        # Handles of no length: the words of the list say all.
+        handles = [Line2D([], [], linestyle='none') for _ in names]
+        figure.legend(
+            handles,
+            [f'{n} {name} ({table[accuracy][n - 1]:g})' for n, name in enumerate(names, 1)],
+            loc='outside right center', fontsize=8, handlelength=0, frameon=False,
+        )  # fmt: skip
     models = max(row['models'] for row in found.values())
     figure.suptitle(
         f'{accuracy} of {models} models against each metric, with a line where the 95 % interval '
@@ -113,6 +133,12 @@ def draw(path, table, accuracy, found, lower_is_better):
     beside = path.with_suffix('.part.png')
     figure.savefig(beside, dpi=150)
     beside.replace(path)
+
+
+def names_of(table):
+    """The cells of the first column of words, or [] where there is none or too many models."""
+    words = [cells for cells in table.values() if isinstance(cells, list)]
+    return words[0] if words and len(words[0]) <= MOST_NAMED else []
 
 
 def _interval(row, name):

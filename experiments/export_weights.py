@@ -11,7 +11,8 @@ python tools/convert-torchvision-to-d2.py encoder.pth encoder.pkl
 
 with MODEL.WEIGHTS encoder.pkl, MODEL.RESNETS.DEPTH 18, MODEL.RESNETS.STRIDE_IN_1X1 False (and for
 18 and 34 MODEL.RESNETS.RES2_OUT_CHANNELS 64), INPUT.FORMAT RGB, and MODEL.PIXEL_MEAN and PIXEL_STD
-0 and 255 for each channel: images are in [0, 1] here, and no view normalises them.
+0 and 255 for each channel: images are in [0, 1] here, and no view normalises them. (By the source
+of that script and of Detectron2; neither was run with these weights yet.)
 """
 
 from pathlib import Path
