@@ -1,6 +1,7 @@
 """Measurements of embeddings: arrays in, floats out. NumPy or JAX arrays from any framework."""
 
 from contrastive_jax.evaluation.alignment import alignment, alignment_interval, same_class_alignment
+from contrastive_jax.evaluation.class_pairs import disjoint_same_class_pairs, same_class_pairs
 from contrastive_jax.evaluation.collapse import (
     alpha_req,
     collapse_indicators,
@@ -26,7 +27,6 @@ from contrastive_jax.evaluation.multi_label_probe import multi_label_probe
 from contrastive_jax.evaluation.mutual_information import (
     estimate_mutual_information,
     mutual_information_of_loss,
-    same_class_pairs,
 )
 from contrastive_jax.evaluation.random_projections import random_projection_histogram
 from contrastive_jax.evaluation.separation import local_separation
@@ -58,6 +58,7 @@ __all__ = [
     'covariance_spectrum',
     'deviation_per_dimension',
     'dimensions_above',
+    'disjoint_same_class_pairs',
     'effective_rank',
     'estimate_mutual_information',
     'hardness',

@@ -15,7 +15,7 @@ from contrastive_jax.evaluation.information_ceilings import (
     near_a_ceiling,
 )
 from contrastive_jax.evaluation.intervals import NORMAL_95
-from contrastive_jax.evaluation.rows import checked_labels, checked_rows
+from contrastive_jax.evaluation.rows import checked_rows
 from contrastive_jax.losses.mutual_information import UNITS
 
 
@@ -47,7 +47,7 @@ def estimate_mutual_information(
 
     Args:
       train_pairs: features (x [n, f], y [n, f]) of the two sides; row i of both is a pair. How
-        pairs are made decides what is estimated; see `same_class_pairs`.
+        pairs are made decides what is estimated; see `class_pairs`.
       test_pairs: (x [m, f], y [m, f]), held out. For 'info_nce' y may have another dimension.
       key: of the critic's parameters and the order of the batches.
       num_pairs: K >= 2, at most n and m / 2.
@@ -63,7 +63,7 @@ def estimate_mutual_information(
     Returns:
       A dict of floats:
         nats, nats_low, nats_high: held-out estimate and its 95 % interval, for the given pairs as
-          independent draws; standard_error, in nats;
+          independent draws, which no two that share a row are; standard_error, in nats;
         bits, bits_low, bits_high: the same in bits;
         train_nats, train_bits: of as many batches of training pairs. Far above the held-out value,
           the critic knows them by heart: take more pairs or fewer steps;
@@ -146,45 +146,6 @@ def mutual_information_of_loss(loss, *, num_pairs, temperature=None):
     nats = math.log(2 * num_pairs - 1) - float(loss)
     saturated = float(near_a_ceiling(nats, limits))
     return _with_bits({'nats': nats, **limits}) | {'saturated': saturated}
-
-
-def same_class_pairs(labels, key, *, num_pairs=None):
-    """Pairs that share nothing but their class: its information is at most H(C).
-
-    An example is drawn with replacement, then another one of its class: never itself, by which a
-    critic would know it. Examples that are alone in their class are left out.
-
-    Args:
-      labels: integers [n].
-      key: of the draws.
-      num_pairs: how many; None makes n.
-
-    Returns:
-      (first, second), int arrays [num_pairs] of places in `labels`.
-
-    Raises:
-      BadInput: labels that are not integers [n], no class with two examples, or fewer than 1 pair.
-
-    Source: Lee 2023, Section III (same-class sampling).
-    """
-    labels = checked_labels(labels, np.size(labels), 'labels')
-    num_pairs = len(labels) if num_pairs is None else num_pairs
-    if num_pairs < 1:
-        raise BadInput(f'num_pairs is {num_pairs}; it must be at least 1.')
-    _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    shared = np.flatnonzero(counts[classes] > 1)
-    if not len(shared):
-        raise BadInput(f'No two of {len(labels)} labels are equal: no class has a pair.')
-    first_key, second_key = jax.random.split(key)
-    first = shared[np.asarray(jax.random.randint(first_key, (num_pairs,), 0, len(shared)))]
-    starts, counts = (np.cumsum(counts) - counts)[classes], counts[classes]
-    by_class = np.argsort(classes, kind='stable')
-    places = np.empty_like(by_class)
-    places[by_class] = np.arange(len(classes))
-    most = jnp.asarray(counts[first])
-    ahead = np.asarray(jax.random.randint(second_key, (num_pairs,), 1, most))
-    within = (places[first] - starts[first] + ahead) % counts[first]
-    return first, by_class[starts[first] + within]
 
 
 def _check_options(bound, num_pairs, temperature, num_steps, learning_rate, num_batches):

@@ -2,15 +2,13 @@
 
 import jax
 
-from contrastive_jax.evaluation.mutual_information import (
-    estimate_mutual_information,
-    same_class_pairs,
-)
+from contrastive_jax.evaluation.class_pairs import disjoint_same_class_pairs, same_class_pairs
+from contrastive_jax.evaluation.mutual_information import estimate_mutual_information
 from contrastive_jax.panel import pictures
 from contrastive_jax.panel.section import Section, measures_of
 
 PAIRS, STEPS, FEWEST = 256, 2000, 16
-DRAWS = 10  # pairs of one class for each example
+DRAWS = 10  # pairs of one class for each example that a critic is fitted on
 BY_HEART = 2  # bits by which a critic does better on its own pairs
 
 MEANINGS = {
@@ -43,10 +41,8 @@ def section(material, key):
         return Section(title, ' '.join(reasons))
     results = {}
     for kind, estimate in found.items():
-        # The interval takes pairs as independent draws; of one class each row stands in many.
-        ends = ('', '_low', '_high') if kind == 'views' else ('',)
         for unit in ('bits', 'nats'):
-            for end in ends:
+            for end in ('', '_low', '_high'):
                 results[f'{kind}, {unit}{end}'] = estimate[unit + end]
         results[f'{kind}, bits of fitted pairs'] = estimate['train_bits']
     text = [
@@ -91,15 +87,12 @@ def pairs_by_kind(material, key):
     if 'h' in material.train_views and 'h' in material.test_views:
         pairs['views'] = (material.train_views['h'], material.test_views['h'])
     if has_classes(material) and 'h' in material.train:
-        keys = jax.random.split(key)
+        train_key, test_key = jax.random.split(key)
+        labels = material.train_factors['label']
+        drawn = same_class_pairs(labels, train_key, num_pairs=DRAWS * len(labels))
+        held_out = disjoint_same_class_pairs(material.test_factors['label'], test_key)
         pairs['class'] = tuple(
-            tuple(
-                rows[places]
-                for places in same_class_pairs(labels, one, num_pairs=DRAWS * len(labels))
-            )
-            for rows, labels, one in (
-                (material.train['h'], material.train_factors['label'], keys[0]),
-                (material.test['h'], material.test_factors['label'], keys[1]),
-            )
+            tuple(rows['h'][places] for places in pair)
+            for rows, pair in ((material.train, drawn), (material.test, held_out))
         )
     return pairs

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation import (
@@ -149,24 +148,6 @@ def test_the_estimate_during_training_is_the_bound_of_the_loss():
     assert mutual_information_of_loss(0.01, num_pairs=256)['saturated'] == 1
 
 
-def test_same_class_pairs_are_independent_draws_of_one_class(key):
-    """Classes by frequency, the second uniform among the others: all cells, chi-square."""
-    labels = np.array([7, -1, 7, 7, -1, 5])  # the last has no partner
-    first, second = same_class_pairs(labels, key, num_pairs=9000)
-    np.testing.assert_array_equal(labels[first], labels[second])
-    table = np.zeros((6, 6))
-    np.add.at(table, (first, second), 1)
-    assert not np.any(first == second)
-    together = (labels[:, None] == labels) & ~np.eye(6, dtype=bool)
-    expected = np.where(together, 9000 / 5 / np.maximum(together.sum(axis=1), 1)[:, None], 0)
-    assert stats.chisquare(table[together], expected[together]).pvalue > 1e-3
-    again, _ = same_class_pairs(labels, key, num_pairs=9000)
-    np.testing.assert_array_equal(first, again)
-    assert len(same_class_pairs(labels, key)[0]) == 6
-    with pytest.raises(BadInput, match='No two of 3 labels are equal'):
-        same_class_pairs(np.arange(3), key)
-
-
 @pytest.mark.parametrize(
     ('change', 'sentence'),
     [
@@ -203,8 +184,6 @@ def test_pairs_that_cannot_be(key):
     ):
         with pytest.raises(BadInput, match=sentence):
             estimate_mutual_information(train, test, key=key, num_pairs=8)
-    with pytest.raises(BadInput, match='No two of 0 labels'):
-        same_class_pairs(np.zeros(0, int), key, num_pairs=5)
     with pytest.raises(BadInput, match='loss must be one finite number, got nan'):
         mutual_information_of_loss(math.nan, num_pairs=8)
     with pytest.raises(BadInput, match='num_pairs is 1'):
