@@ -9,5 +9,9 @@ class RunFailed(RuntimeError):
     """A run or a check failed on good input, for example on a loss that is not finite."""
 
 
-class Preempted(Exception):
-    """SIGTERM came: what could be saved is saved, and the same command goes on from there."""
+class Preempted(BaseException):
+    """SIGTERM came: what could be saved is saved, and the same command goes on from there.
+
+    It may be raised anywhere, as `KeyboardInterrupt`, and is no `Exception` for the same reason:
+    who catches what fails must not take it for a failure.
+    """

@@ -7,6 +7,7 @@
 import logging
 import os
 import platform
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -35,6 +36,7 @@ def run(main):
     """
     use_large_pages()
     tell_once()
+    signal.signal(signal.SIGTERM, preempt)
     code = exit_code(main, sys.argv)
     if code == PREEMPTED:  # what was left may still be at work on a thread
         sys.stdout.flush()
@@ -55,6 +57,8 @@ def exit_code(main, argv):
         leftover = flags.FLAGS(argv)[1:]
         if leftover:
             raise BadInput(f'{leftover[0]!r} is not a flag; flags look like --name=value.')
+    except Preempted as error:
+        return tell(error)
     except Exception as error:  # a config file is Python of the user's: it may raise anything
         return tell(BadInput(describe(error)))
     keep_compiled_programs()
@@ -63,6 +67,12 @@ def exit_code(main, argv):
         return main() or DONE
     except tuple(ENDINGS) as error:
         return tell(error)
+
+
+def preempt(number, frame):
+    """The handler of SIGTERM where no step is under way: before the first and between two runs."""
+    del number, frame
+    raise Preempted('SIGTERM came between the steps; what was saved before is kept.')
 
 
 def check_config_flags(arguments):
