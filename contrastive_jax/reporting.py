@@ -8,41 +8,46 @@ import numpy as np
 
 from contrastive_jax import storage
 
-# Columns that every row begins and ends with, around the axes and the other metrics.
-ACCURACY = ('test_accuracy', 'test_accuracy_low', 'test_accuracy_high')
+# Columns that every row ends with.
 LAST = ('steps', 'seconds', 'workdir')
 
 
-def columns_of(rows, axes):
-    """The columns of a sweep's results: axes, seed, accuracy, other metrics, then the rest."""
-    first = [*(axis for axis in axes if axis != 'seed'), 'seed', *ACCURACY]
+def interval_of(score):
+    """The columns of a score and the ends of its 95 % interval."""
+    return [score, f'{score}_low', f'{score}_high']
+
+
+def columns_of(rows, axes, score):
+    """The columns of a sweep's results: axes, seed, score, other metrics, then the rest."""
+    first = [*(axis for axis in axes if axis != 'seed'), 'seed', *interval_of(score)]
     others = sorted({name for row in rows for name in row} - {*first, *LAST})
     return [*first, *others, *LAST]
 
 
-def write_csv(path, rows, axes):
+def write_csv(path, rows, axes, score):
     """Writes rows as CSV, replacing the file in one go."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns_of(rows, axes))
+    writer = csv.DictWriter(text, columns_of(rows, axes, score))
     writer.writeheader()
     writer.writerows(rows)
     storage.write(storage.path(path), text.getvalue().encode())
 
 
-def table_header(axes):
+def table_header(axes, score):
     """The heading of the table that `table_row` fills."""
     names = [*(axis for axis in axes if axis != 'seed'), 'seed']
     return ' '.join(f'{name:>{max(len(name), 8)}}' for name in names) + (
-        '  test accuracy [95 % interval]   seconds'
+        f'  {score.replace("_", " ")} [95 % interval]   seconds'
     )
 
 
-def table_row(row, axes):
+def table_row(row, axes, score):
     """One run as a line of text."""
     names = [*(axis for axis in axes if axis != 'seed'), 'seed']
     cells = ' '.join(f'{row[name]!s:>{max(len(name), 8)}}' for name in names)
-    accuracy, low, high = (row[name] for name in ACCURACY)
-    return f'{cells}          {accuracy:.3f} [{low:.3f}, {high:.3f}] {row["seconds"]:>15.1f}'
+    middle, low, high = (row[name] for name in interval_of(score))
+    measured = f'{middle:.3f} [{low:.3f}, {high:.3f}]'
+    return f'{cells}  {measured:>{len(score) + 16}} {row["seconds"]:>9.1f}'
 
 
 def average_over_seeds(rows, axes, metric):

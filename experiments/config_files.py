@@ -24,6 +24,7 @@ OPTIONAL = {
     'memory': 'momentum=0.5,background=nearest(count=1024)',
     'target': 'momentum=0.99,schedule=cosine',
     'init_from': 'runs/before@2000',
+    'online_probe': 'factor=label',
 }
 
 

@@ -34,6 +34,7 @@ def main():
     import jax  # not above: --help answers at once
 
     from contrastive_jax.models.torchvision_weights import to_torchvision, write_weights
+    from contrastive_jax.training.embedding import check_torchvision
     from contrastive_jax.training.restore import restored_run
 
     if '://' in OUTPUT.value:
@@ -41,7 +42,8 @@ def main():
     output = Path(OUTPUT.value)
     if output.exists():
         raise BadInput(f'output {output} exists already; choose another.')
-    _, state = restored_run(WORKDIR.value, step=STEP.value)
+    experiment, state = restored_run(WORKDIR.value, step=STEP.value)
+    check_torchvision(experiment.model, "torchvision's weights")
     weights = to_torchvision(jax.device_get(state.variables))
     output.parent.mkdir(parents=True, exist_ok=True)
     write_weights(output, weights)

@@ -31,8 +31,7 @@ def knn_accuracy(train, train_labels, test, test_labels, *, k=20, temperature=0.
     Source: Wu et al. 2018, section 3.4; wu2020 uses k = 1.
     """
     train, train_labels, test, test_labels = checked_sets(train, train_labels, test, test_labels)
-    if not 1 <= k <= len(train):
-        raise BadInput(f'k is {k}, outside 1..{len(train)}, the number of training rows.')
+    check_neighbours(k, len(train))
     if temperature <= 0:
         raise BadInput(f'temperature is {temperature}; it must be positive.')
     # Only classes that occur can be voted for: labels may be as large and as sparse as codes.
@@ -44,6 +43,12 @@ def knn_accuracy(train, train_labels, test, test_labels, *, k=20, temperature=0.
         similarities, jnp.asarray(places, jnp.int32)[neighbours], temperature, classes=len(classes)
     )
     return float(np.mean(classes[np.asarray(predicted)] == test_labels))
+
+
+def check_neighbours(k, count):
+    """Raises BadInput unless k of `count` training rows can vote."""
+    if not 1 <= k <= count:
+        raise BadInput(f'k is {k}, outside 1..{count}, the number of training rows.')
 
 
 @functools.partial(jax.jit, static_argnames=('k', 'rows_at_once'))

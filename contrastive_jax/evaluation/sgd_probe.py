@@ -105,7 +105,7 @@ def sgd_probe(
       it names. What they leave open: cosines fall with every step, Wang's momentum is 0.9 and its
       batch 256, weights start at zero but for Wang's, biases always.
     """
-    recipe = _chosen(recipe, epochs, batch_size, learning_rate)
+    recipe = chosen_recipe(recipe, epochs, batch_size, learning_rate)
     if not 0 <= seed < 2**32:
         raise BadInput(f'seed is {seed}, outside 0..2**32 - 1.')
     passes, train_labels, test, test_labels = _checked(train, train_labels, test, test_labels)
@@ -122,7 +122,7 @@ def sgd_probe(
     }
 
 
-def _chosen(name, epochs, batch_size, learning_rate):
+def chosen_recipe(name, epochs=None, batch_size=None, learning_rate=None):
     """The recipe of a name with the options in place of its own, or BadInput."""
     if name not in RECIPES:
         raise BadInput(f'recipe is {name!r}, not one of: {", ".join(RECIPES)}.')

@@ -1,4 +1,4 @@
-"""What is trained beside the encoder: a predictor, a classifier, a temperature."""
+"""What is trained beside the encoder: a predictor, a classifier, a temperature, a probe."""
 
 import functools
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from contrastive_jax.models.heads import ProjectionHead
 from contrastive_jax.models.loss_parameters import LearnedTemperature
 from contrastive_jax.training import optimizers
 from contrastive_jax.training.fields import check_number
+from contrastive_jax.training.objectives import ONLINE_PROBE
 
 
 class Beside(NamedTuple):
@@ -74,7 +75,10 @@ def init(modules, key):
     if not modules:
         return {}
     made = {}
-    for number, (name, (module, reads, shapes, _)) in enumerate(sorted(modules.items())):
+    # The probe comes last, so that the others start as they would without it.
+    order = sorted(modules, key=lambda name: (name == ONLINE_PROBE, name))
+    for number, name in enumerate(order):
+        module, reads, shapes, _ = modules[name]
         rows = [jnp.zeros((1, size)) for size in shapes]
         made[name] = module.init(jax.random.fold_in(key, number), *reads(*rows))
     return {
@@ -101,6 +105,13 @@ def apply(modules, variables, h, z):
         outputs[name], changed = module.apply(own, *reads(h, z), mutable=['batch_stats'])
         updated[name] = changed.get('batch_stats', {})
     return outputs, updated
+
+
+def felt(trained):
+    """What the loss trains of `TrainState.trained`: all but the online probe."""
+    if not (isinstance(trained, dict) and ONLINE_PROBE in trained):
+        return trained
+    return {name: tree for name, tree in trained.items() if name != ONLINE_PROBE}
 
 
 def with_own_rates(optimizer, modules):

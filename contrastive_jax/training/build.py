@@ -4,27 +4,33 @@ Training, evaluation and whatever compiles a config without running it all build
 that what is checked is what trains. Everything is validated before anything compiles.
 """
 
+import functools
 import inspect
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 
 from contrastive_jax import losses, names, sharding
 from contrastive_jax.data import batches, probing, sources
 from contrastive_jax.errors import BadInput
-from contrastive_jax.evaluation import protocols
 from contrastive_jax.training import accumulation, feed, optimizers, shapes, state, step
 from contrastive_jax.training.beside import with_own_rates
+from contrastive_jax.training.bind_evaluation import (
+    bind_evaluation,
+    check_evaluation,
+    check_factor,
+)
 from contrastive_jax.training.bind_loss import bind_loss, bind_objective, two_view_losses
 from contrastive_jax.training.bind_views import bind_model, bind_views
+from contrastive_jax.training.embed_step import make_embed_step
+from contrastive_jax.training.online_probe import with_online_probe
 from contrastive_jax.training.sections import bind_section, options_of
 
 # Every config has these fields at the top.
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
 NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
 # And these where the loss or the run asks for them.
-OPTIONAL = ('memory', 'target', 'init_from')
+OPTIONAL = ('memory', 'target', 'init_from', 'online_probe')
 
 # Options of a probing dataset that name another source.
 SOURCE_OPTIONS = ('digits', 'backgrounds')
@@ -44,13 +50,14 @@ class Experiment(NamedTuple):
       train_step: (state, batch, tables, seed_key) -> (state, metrics), not jitted.
       negatives: None, or the `ProbingDataset` that all negatives come from.
       embed_steps: for each split (variables, batch, tables, split_key) -> dict, not jitted.
-      evaluate: (train embeddings, train labels, test embeddings, test labels) -> dict of floats.
-      factor: the one of the dataset's factors that evaluation reads.
+      evaluate: a `bind_evaluation.Evaluation`, (train embeddings, train labels, test embeddings,
+        test labels) -> dict of floats.
       pairing: the factors whose values the two sides of a pair share; () pairs two views of one
         example.
       train_orders: (classes) -> the batches of the run, as `data.batches.iterate` joins them; see
         `feed.bind_orders`.
-      crops_on_host: whether they hold the second crop of each image as rows of their own.
+      crop_ranges: None, or of the crops that the host makes; then batches hold the second crop of
+        each image as rows of their own.
       seed_key: the key of the config's seed.
       image_shape: (h, w, c) of what the model sees.
       refresh: None, or what the objective does to its memory between two steps, on the host.
@@ -67,13 +74,22 @@ class Experiment(NamedTuple):
     negatives: Any
     embed_steps: Any
     evaluate: Any
-    factor: str
     pairing: tuple[str, ...]
     train_orders: Any
-    crops_on_host: bool
+    crop_ranges: Any
     seed_key: Any
     image_shape: Any
     refresh: Any = None
+
+    @property
+    def factor(self):
+        """The one of the dataset's factors that evaluation reads, or 'latents'."""
+        return self.evaluate.factor
+
+    @property
+    def crops_on_host(self):
+        """Whether the host makes the crops."""
+        return self.crop_ranges is not None
 
     @property
     def train_tables(self):
@@ -133,10 +149,10 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     optimizer = around(optimizer)
     accumulate = config.optimizer.get('accumulate', 1)
     accumulation.check_micro_batches(accumulate, config.batch_size, mesh.size)
-    evaluate = bind_section(protocols, config.evaluation, 'evaluation', taken=('factor',))
+    evaluation_of = bind_evaluation(config.evaluation)
     make_dataset = bind_probing(config.data, open_source)
     train, test = (make_dataset(split) for split in sources.SPLITS)
-    factor = check_factor(train, config.evaluation.get('factor', 'label'), 'evaluation.factor')
+    evaluate = evaluation_of(train)
     pairing = config.data.get('pairing', ())
     if not isinstance(pairing, str | tuple | list):
         raise BadInput(f"config.data.pairing is {pairing!r}, not factors such as ('label',).")
@@ -145,10 +161,12 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
         check_factor(train, name, 'data.pairing')
     batches.check_batch(train.source, config.batch_size, jax.process_count())
     negatives = open_negatives(config, train, open_source)
-    train_orders, crops_on_host = feed.bind_orders(config, train, negatives)
+    train_orders, crop_ranges = feed.bind_orders(config, train, negatives)
     image_shape = shapes.seen_shape(train, resting_view)
     module = bind_model(config, train, image_shape)
-    objective = bind_objective(config, train, lambda: shapes.output_shapes(module, image_shape))
+    outputs = functools.partial(shapes.output_shapes, module, image_shape)
+    objective = bind_objective(config, train, outputs)
+    objective = with_online_probe(objective, config, train, outputs)
     optimizer = with_own_rates(optimizer, objective.beside)
     experiment = Experiment(
         mesh=mesh,
@@ -172,14 +190,13 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
         ),
         negatives=negatives,
         embed_steps={
-            split: step.make_embed_step(dataset=dataset, view=resting_view, model=module)
+            split: make_embed_step(dataset=dataset, view=resting_view, model=module)
             for split, dataset in zip(sources.SPLITS, (train, test), strict=True)
         },
-        evaluate=evaluate,
-        factor=factor,
+        evaluate=evaluate._replace(probe=objective.probe),
         pairing=pairing,
         train_orders=train_orders,
-        crops_on_host=crops_on_host,
+        crop_ranges=crop_ranges,
         seed_key=jax.random.key(config.seed),
         image_shape=image_shape,
         refresh=objective.refresh,
@@ -223,17 +240,6 @@ def bind_probing(section, open_source=sources.open_source):
     return make
 
 
-def check_factor(dataset, name, field):
-    """The name, if it is a factor of the dataset; BadInput otherwise."""
-    if name not in dataset.factors:
-        known = ', '.join(dataset.factors) or 'none'
-        raise BadInput(
-            f'config.{field} is {name!r}; the factors of this data set are: {known}.'
-            + names.nearest(name, dataset.factors)
-        )
-    return name
-
-
 def open_negatives(config, train, open_source):
     """The dataset of `config.data.negatives`, composed as the training data are, or None."""
     source = config.data.get('negatives', '')
@@ -257,17 +263,3 @@ def open_negatives(config, train, open_source):
         )
     batches.check_batch(negatives.source, config.batch_size)
     return negatives
-
-
-def check_evaluation(experiment):
-    """Runs the evaluation on as many rows as it will see, of 2 noisy dimensions."""
-    generator = np.random.default_rng(0)
-    sets = []
-    for dataset in (experiment.train, experiment.test):
-        count = len(dataset.source)
-        sets += [generator.normal(size=(count, 2)), np.arange(count) % 2]
-    try:
-        experiment.evaluate(*sets)
-    except (ValueError, TypeError) as error:
-        reason = ' '.join(str(error).split())
-        raise BadInput(f'config.evaluation cannot be used: {reason}') from error

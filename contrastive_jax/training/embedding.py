@@ -10,8 +10,11 @@ from contrastive_jax.evaluation.embed import embed
 from contrastive_jax.evaluation.embedding_files import FACTOR, Embeddings
 from contrastive_jax.evaluation.rows import checked_rows
 from contrastive_jax.models.layers import layer_outputs
+from contrastive_jax.models.resnet import ResNet
 from contrastive_jax.models.torchvision_weights import from_torchvision, read_weights
+from contrastive_jax.training import feed
 from contrastive_jax.training import step as steps
+from contrastive_jax.training.embed_step import make_embed_step
 from contrastive_jax.training.restore import restored_run
 
 # Mean and deviation of each channel, by which networks of other programs expect their images.
@@ -69,17 +72,16 @@ def embeddings_of_run(
     if ':' in encoder:
         after = applied(names.pick_or_import(losses, encoder, 'encoder'), experiment.image_shape)
     if encoder == 'pixels' or after:
+        if layer:
+            raise BadInput(f'--layer is {layer!r}, but the encoder {encoder!r} has no layers.')
         model, variables = Pixels(), {}
     elif encoder == 'untrained':
         with jax.set_mesh(experiment.mesh):
             variables = jax.jit(experiment.init_state)(experiment.seed_key).variables
     elif encoder:
-        variables = from_torchvision(variables, read_weights(encoder))
-        mean, deviation = NORMALIZATIONS[normalize]
+        variables = weights_from_file(model, variables, encoder)
+        view = normalized(experiment.resting_view, normalize)
         named += f' on images normalised by {normalize}'
-
-        def view(image):
-            return (experiment.resting_view(image) - mean) / deviation
 
     with jax.set_mesh(experiment.mesh):
         layers = (layer,) if layer else ()
@@ -107,6 +109,49 @@ def embeddings_of_run(
     )
 
 
+def weights_from_file(model, variables, path):
+    """The variables of a run's model with the weights of a file in torchvision's format."""
+    check_torchvision(
+        model,
+        f'--encoder is {path!r}, a file of weights unless it is untrained, pixels or '
+        'module:function; weights',
+    )
+    return from_torchvision(variables, read_weights(path))
+
+
+def check_torchvision(model, what):
+    """Raises BadInput unless a model has the form of torchvision's, which `what` needs."""
+    if isinstance(model, ResNet) and model.variant == 'torchvision':
+        return
+    raise BadInput(
+        f"{what} need a run whose config.model is name='resnet' with variant='torchvision', and "
+        f'that of this run is a {type(model).__name__}'
+        + (f' with variant={model.variant!r}.' if isinstance(model, ResNet) else '.')
+    )
+
+
+def normalized(view, normalize):
+    """A view whose images are normalised as NORMALIZATIONS says; BadInput for other channels."""
+    if normalize not in NORMALIZATIONS:
+        choices = ', '.join(NORMALIZATIONS)
+        raise BadInput(f'--normalize is {normalize!r}, not one of: {choices}.')
+    mean, deviation = NORMALIZATIONS[normalize]
+
+    def normalized_view(image):
+        image = view(image)
+        if mean.size not in (1, image.shape[-1]):
+            fitting = [
+                name for name, (of, _) in NORMALIZATIONS.items() if of.size in (1, image.shape[-1])
+            ]
+            raise BadInput(
+                f'--normalize is {normalize!r}, of {mean.size} channels, but the images of this '
+                f'run have {image.shape[-1]}; choose: {", ".join(fitting)}.'
+            )
+        return (image - mean) / deviation
+
+    return normalized_view
+
+
 def embed_split(
     experiment, variables, split, *, model=None, layers=(), limit=None, after=None, view=None
 ):
@@ -131,7 +176,7 @@ def embed_split(
     """
     dataset, model = getattr(experiment, split), model or experiment.model
     view = view or experiment.resting_view
-    inner = steps.make_embed_step(dataset=dataset, view=view, model=model)
+    inner = make_embed_step(dataset=dataset, view=view, model=model)
 
     def step(variables, batch, tables, key):
         outputs = inner(variables, batch, tables, key)
@@ -143,7 +188,8 @@ def embed_split(
             outputs |= {f'layer_{name}': rows for name, rows in found.items()}
         return outputs
 
-    return _embed(experiment, step, variables, dataset, split, limit, after)
+    step = jit_embed_step(experiment, step)
+    return embed_by(experiment, step, variables, split, limit=limit, after=after)
 
 
 def applied(function, image_shape):
@@ -168,8 +214,6 @@ def embed_views(experiment, variables, split, *, limit=None):
       dict of `h` and `z`, each a tuple of two arrays [n, d].
     """
     dataset = getattr(experiment, split)
-    if experiment.crops_on_host:
-        raise BadInput("config.views.law is 'host': views are drawn in training alone.")
 
     def step(variables, batch, tables, key):
         sides = steps.sides_of_examples(dataset, batch, tables, key)
@@ -181,26 +225,68 @@ def embed_views(experiment, variables, split, *, limit=None):
             for side in range(2)
         }
 
-    found = _embed(experiment, step, variables, dataset, split, limit)
+    step, source = jit_embed_step(experiment, step), cropped(experiment, split, crops=2)
+    found = embed_by(experiment, step, variables, split, source=source, limit=limit)
     return {name: (found[f'{name}0'], found[f'{name}1']) for name in 'hz'}
 
 
-def _embed(experiment, step, variables, dataset, split, limit, after=None):
-    """`step` jitted and called on the examples of a split."""
+def cropped(experiment, split, *, crops, number=0):
+    """The source of a split as views draw from it: of random crops where the host makes them.
+
+    Args:
+      experiment: a `build.Experiment`.
+      split: 'train' or 'test'.
+      crops: of each example; 2 are the two sides of a pair.
+      number: another one draws other crops.
+    """
+    source = getattr(experiment, split).source
+    if not experiment.crops_on_host:
+        return source
+    entropy = (*np.asarray(jax.random.key_data(experiment.seed_key)).tolist(), number)
+    role = int(randomness.SPLIT_ROLES[split])
+    return feed.CroppedOnHost(source, experiment.crop_ranges, (*entropy, role), crops)
+
+
+def jit_embed_step(experiment, step):
+    """A step, (variables, batch, tables, key) -> dict of rows, jitted: rows come back whole."""
     whole = sharding.replicated(experiment.mesh)
     rows = sharding.batch_sharding(experiment.mesh)
-    jitted = jax.jit(step, in_shardings=(whole, rows, whole, whole), out_shardings=whole)
-    tables = jax.device_put(dict(dataset.tables), whole)
+    return jax.jit(step, in_shardings=(whole, rows, whole, whole), out_shardings=whole)
+
+
+def embed_by(
+    experiment, step, variables, split, *, source=None, number=None, tables=None, limit=None,
+    after=None, check=lambda: None,
+):  # fmt: skip
+    """What a jitted step makes of the examples of a split.
+
+    Args:
+      experiment: a `build.Experiment`.
+      step: as `jit_embed_step` returns it; whoever keeps it compiles it once.
+      variables: of the model.
+      split: 'train' or 'test'.
+      source: in place of that of the split.
+      number: of a pass, for a step of `make_pass_step`.
+      tables: those of the split where they lie on the devices already.
+      limit: as for `embed_split`.
+      after: as for `embed_split`.
+      check: called before every batch; what it raises ends the embedding.
+
+    Returns:
+      dict of arrays [n, ...]: what the step returns, `labels` and `ids`.
+    """
+    dataset = getattr(experiment, split)
+    source = dataset.source if source is None else source
+    if tables is None:
+        tables = jax.device_put(dict(dataset.tables), sharding.replicated(experiment.mesh))
+    key = randomness.key_for(experiment.seed_key, randomness.SPLIT_ROLES[split])
+    if number is not None:
+        key = key, np.int32(number)
 
     def whole_step(variables, batch, key):
-        outputs = jitted(variables, batch, tables, key)
+        check()
+        outputs = step(variables, batch, tables, key)
         return after(outputs) if after else outputs
 
-    return embed(
-        whole_step,
-        variables,
-        dataset.source,
-        randomness.key_for(experiment.seed_key, randomness.SPLIT_ROLES[split]),
-        experiment.mesh,
-        ids=chosen_ids(dataset.source, limit),
-    )
+    ids = chosen_ids(source, limit)
+    return embed(whole_step, variables, source, key, experiment.mesh, ids=ids)

@@ -10,8 +10,8 @@ from contrastive_jax.data import batches
 from contrastive_jax.data.probing.pixels import made_of_pixels
 from contrastive_jax.errors import Preempted
 from contrastive_jax.evaluation.collapse import collapse_indicators, collapse_warning
-from contrastive_jax.evaluation.embed import embed
-from contrastive_jax.training import build, hosts, preemption
+from contrastive_jax.training import bind_evaluation, embedding, hosts, preemption
+from contrastive_jax.training.embed_step import make_pass_step
 from contrastive_jax.training.restore import restored_run
 from contrastive_jax.training.step import compose
 
@@ -32,14 +32,13 @@ class Evaluator:
         self.experiment = experiment
         self.warn = warn
         self.preempted = preempted or preemption.unwatched()
-        whole = sharding.replicated(experiment.mesh)
-        rows = sharding.batch_sharding(experiment.mesh)
         # Each split composes by itself: how many digits there are to draw is its own affair.
         self._embed_steps = {
-            split: jax.jit(step, in_shardings=(whole, rows, whole, whole), out_shardings=whole)
+            split: embedding.jit_embed_step(experiment, step)
             for split, step in experiment.embed_steps.items()
         }
         # What the datasets look up, whole on every device.
+        whole = sharding.replicated(experiment.mesh)
         self.tables = {
             split: jax.device_put(dict(tables), whole)
             for split, tables in (
@@ -49,15 +48,46 @@ class Evaluator:
         }
 
     def embed(self, variables, split):
-        """The embeddings, projections, factors, labels and ids of a split; see `embed`."""
-        key = randomness.key_for(self.experiment.seed_key, randomness.SPLIT_ROLES[split])
-        source = getattr(self.experiment, split).source
+        """The embeddings, projections, factors, labels and ids of a split; see `embed_split`."""
+        return embedding.embed_by(
+            self.experiment,
+            self._embed_steps[split],
+            variables,
+            split,
+            tables=self.tables[split],
+            check=self.preempted.check,
+        )
 
-        def step(variables, batch, key):
-            self.preempted.check()
-            return self._embed_steps[split](variables, batch, self.tables[split], key)
+    def embed_train(self, variables, passes=0):
+        """As `embed` of the training split; of several passes `embeddings` are [v, n, d].
 
-        return embed(step, variables, source, key, self.experiment.mesh)
+        Args:
+          variables: of the model.
+          passes: v, each in a view of its own of every image, drawn as in training; 0 is at rest.
+        """
+        if not passes:
+            return self.embed(variables, 'train')
+        found = [
+            embedding.embed_by(
+                self.experiment,
+                self._pass_step,
+                variables,
+                'train',
+                source=embedding.cropped(self.experiment, 'train', crops=1, number=1 + number),
+                number=number,
+                tables=self.tables['train'],
+                check=self.preempted.check,
+            )
+            for number in range(passes)
+        ]
+        return {**found[0], 'embeddings': np.stack([rows['embeddings'] for rows in found])}
+
+    @functools.cached_property
+    def _pass_step(self):
+        """Compiled once for all passes."""
+        of = self.experiment
+        step = make_pass_step(dataset=of.train, view=of.view, model=of.model)
+        return embedding.jit_embed_step(of, step)
 
     def classes(self):
         """An integer for each training example [n]: equal where `pairing`'s factors are.
@@ -83,24 +113,29 @@ class Evaluator:
             found[batch['id'][real]] = np.stack(list(factors.values()), axis=1)[real]
         return np.unique(found, axis=0, return_inverse=True)[1].reshape(-1)
 
-    def __call__(self, variables, protocol, factor=None):
-        """What a protocol reads of a factor from the features h.
+    def __call__(self, variables, evaluation, factor=None):
+        """What a protocol reads of a factor, or of the latents, from the features h.
 
         Args:
           variables: the model's, as `TrainState.variables`; read only.
-          protocol: see `evaluation.protocols`.
-          factor: one of the dataset's factors; that of `config.evaluation` by default.
+          evaluation: a `bind_evaluation.Evaluation`.
+          factor: one of the dataset's factors; that of the evaluation by default.
 
         Returns:
           dict of floats: the protocol's, what the dataset measures of its draws, and of h and z
           of the test examples the COLLAPSE indicators.
         """
-        factor = factor or self.experiment.factor
-        train, test = (self.embed(variables, split) for split in ('train', 'test'))
-        sets = [rows[name] for rows in (train, test) for name in ('embeddings', f'factor_{factor}')]
+        train, test = self.embed_train(variables, evaluation.passes), self.embed(variables, 'test')
+        read = evaluation.reads(factor)
+        sets = [rows[name] for rows in (train, test) for name in ('embeddings', read)]
         # Where hosts round differently the first one's word counts: they must go on as one.
         return self.preempted.on_first(
-            lambda: {**protocol(*sets), **self.measured, **self.collapse(test)}
+            lambda: {
+                **evaluation(*sets),
+                **(evaluation.online(test) if evaluation.online else {}),
+                **self.measured,
+                **self.collapse(test),
+            }
         )
 
     def collapse(self, test):
@@ -165,7 +200,7 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
     hosts.check_same([str(path), step, protocol, factor], 'What is to be evaluated')
     experiment, restored = restored_run(path, step=step, evaluation=protocol)
     if factor is not None:
-        build.check_factor(experiment.train, factor, 'evaluation.factor')
+        bind_evaluation.check_asked(experiment.evaluate, experiment.train, factor)
     try:
         with (
             jax.set_mesh(experiment.mesh),
@@ -173,7 +208,7 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
             preempted.interruptible(),
         ):
             evaluator = Evaluator(experiment, preempted)
-            results = evaluator(restored.variables, experiment.evaluate, factor)
+            results = evaluator(restored.variables, experiment.evaluate.at(restored), factor)
     except Preempted:
         raise Preempted(f'SIGTERM came while {path} was evaluated: nothing is written.') from None
     return {'step': int(restored.step), **results}

@@ -119,9 +119,8 @@ class Run:
 
     def was_evaluated(self, workdir):
         """Whether the log has the evaluation of the step that the run stands at."""
-        return any(
-            row['step'] == self.step and 'test_accuracy' in row for row in metrics_log.read(workdir)
-        )
+        score = self.experiment.evaluate.score
+        return any(row['step'] == self.step and score in row for row in metrics_log.read(workdir))
 
     def initial_or_restored_state(self, workdir):
         """The state of the newest sound checkpoint, or the one before step 0."""
@@ -201,7 +200,7 @@ class Run:
                 score = None
                 if due(self.step, config.evaluate_every) and not at_end:
                     self.check_finite()
-                    score = self.evaluate()['test_accuracy']
+                    score = self.evaluate()[self.experiment.evaluate.score]
                     rate.restart(self.step)
                 if at_end or due(self.step, config.checkpoint_every):
                     self.save(score)
@@ -292,16 +291,18 @@ class Run:
         started = time.monotonic()
         try:
             with self.preempted.interruptible():
-                results = self.evaluator(self.state.variables, self.experiment.evaluate)
+                evaluation = self.experiment.evaluate.at(self.state)
+                results = self.evaluator(self.state.variables, evaluation)
         except BadInput as error:  # the options were checked before: it is the embeddings
             raise RunFailed(f'The evaluation at step {self.step} failed: {error}') from error
         if run_started is not None:
             results['seconds'] = time.monotonic() - run_started
         row = self.log.write(self.step, results)
+        of = self.experiment.evaluate
+        middle, low, high = (results[of.score + end] for end in ('', '_low', '_high'))
         self.say(
-            f'step {self.step}: {self.config.evaluation.name} of {self.experiment.factor}: '
-            f'test accuracy {results["test_accuracy"]:.3f} '
-            f'[{results["test_accuracy_low"]:.3f}, {results["test_accuracy_high"]:.3f}] '
+            f'step {self.step}: {of.name} of {of.factor}: {of.score.replace("_", " ")} '
+            f'{middle:.3f} [{low:.3f}, {high:.3f}] '
             f'(evaluated in {time.monotonic() - started:.1f} s)'
         )
         return row

@@ -12,6 +12,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+# What is trained beside the encoder and never felt by it; see `online_probe`.
+ONLINE_PROBE = 'online_probe'
+
 
 class Seen(NamedTuple):
     """What a step knows where it asks the loss, for n examples of s sides.
@@ -47,6 +50,7 @@ class Objective(NamedTuple):
       target_sides: which of them the momentum encoder sees.
       momentum: (step) -> of the momentum encoder; None without one.
       beside: dict of name to `Beside`: what is trained beside the encoder.
+      probe: None, or the `OnlineProbe` among those beside.
       init_memory: (key) -> memory before step 0.
       write: (memory, Seen) -> memory after a step.
       refresh: None, or (memory, step, on_first) -> memory, on the host between two steps; the same
@@ -59,6 +63,7 @@ class Objective(NamedTuple):
     target_sides: slice = slice(None)
     momentum: Callable | None = None
     beside: Mapping[str, Any] = {}
+    probe: Any = None
     init_memory: Callable = lambda key: {}
     write: Callable = lambda memory, seen: memory
     refresh: Callable | None = None

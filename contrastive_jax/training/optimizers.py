@@ -16,6 +16,7 @@ import jax
 import optax
 
 from contrastive_jax.training import schedules
+from contrastive_jax.training.objectives import ONLINE_PROBE
 
 __all__ = ['adam', 'adamw', 'lars', 'sgd']
 
@@ -165,7 +166,8 @@ def decay_mask(weight_decay, weight_decay_on):
     """(params) -> tree of bools: which parameters `weight_decay_on` names.
 
     By Flax's names: a kernel is what is not called bias or scale and has at least two axes; a
-    bias beside a kernel is a layer's own, and one beside none is batch norm's.
+    bias beside a kernel is a layer's own, and one beside none is batch norm's. Of the online probe
+    nothing decays.
     """
     schedules.check('weight_decay', weight_decay, least=0)
     schedules.choose('weight_decay_on', weight_decay_on, WEIGHT_DECAY_ON)
@@ -178,6 +180,8 @@ def decay_mask(weight_decay, weight_decay_on):
 
         def decays(path, leaf):
             *parents, name = names_in(path)
+            if ONLINE_PROBE in parents:
+                return False
             if weight_decay_on == 'all':
                 return True
             if name == 'bias' and weight_decay_on == 'no_batch_norm':

@@ -60,19 +60,12 @@ def material_of_run(path, *, step=None, limit=10000, baselines=()):
                 for name, values in own.items()
                 if name.startswith(FACTOR)
             }
-            if not experiment.crops_on_host:
-                views[split] = embed_views(experiment, state.variables, split, limit=limit)
-    if experiment.crops_on_host:
-        views = {'train': {}, 'test': {}}
+            views[split] = embed_views(experiment, state.variables, split, limit=limit)
     counts = ' and '.join(f'{len(rows[split]["h"])} {split}' for split in rows)
     about = [
         f'The run in {path} after step {int(state.step)}: {counts} examples, nothing drawn, and '
         'views of them as in training.'
     ]
-    if experiment.crops_on_host:
-        about.append(
-            "The host crops the images of training ('law' is 'host'): no views are measured."
-        )
     if np.array_equal(rows['test']['h'], rows['test']['z']):
         for split in rows:
             del rows[split]['z']

@@ -3,6 +3,7 @@
 from ml_collections import ConfigDict
 
 from contrastive_jax.errors import BadInput, RunFailed
+from contrastive_jax.evaluation import protocols
 from contrastive_jax.training import build, hosts, state, workdir
 from contrastive_jax.training.checkpoints import Checkpoints
 
@@ -13,7 +14,8 @@ def restored_run(path, *, step=None, evaluation=None):
     Args:
       path: the directory of a run.
       step: of the checkpoint; the newest sound one by default.
-      evaluation: dict of `name` and options in place of `config.evaluation`, whose factor stays.
+      evaluation: dict of `name` and options in place of `config.evaluation`, whose factor stays
+        where there is one to read.
 
     Returns:
       (Experiment, TrainState).
@@ -24,7 +26,9 @@ def restored_run(path, *, step=None, evaluation=None):
     """
     config = ConfigDict(hosts.on_first(workdir.read_config, path))
     if evaluation is not None:
-        kept = {'factor': config.evaluation.get('factor', 'label')}
+        kept = {}
+        if 'factor' in config.evaluation and evaluation['name'] not in protocols.READ_LATENTS:
+            kept = {'factor': config.evaluation.factor}
         config.evaluation = ConfigDict({**kept, **evaluation})
     experiment = hosts.together(build.build, config)
     with workdir.named_in_errors(path, RunFailed):

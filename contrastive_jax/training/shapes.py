@@ -29,15 +29,21 @@ def train_batch_shapes(experiment, batch_size):
     return own | {f'negative_{name}': shape for name, shape in others.items()}
 
 
-def seen_shape(dataset, view):
-    """(h, w, c) of what the model sees: the view of a composed image with its appended channels."""
+def composed_shapes(dataset):
+    """The shapes and types of one composed example, as a dict; see `ProbingDataset.compose`."""
     example = {
         name: jax.ShapeDtypeStruct(value.shape[1:], value.dtype)
         for name, value in batch_shapes(dataset, 1).items()
     }
     draws = jax.eval_shape(evaluation_draws, jax.random.key(0))
     with early_sentences():
-        composed = jax.eval_shape(dataset.compose, draws, example, dataset.tables)
+        return jax.eval_shape(dataset.compose, draws, example, dataset.tables)
+
+
+def seen_shape(dataset, view):
+    """(h, w, c) of what the model sees: the view of a composed image with its appended channels."""
+    composed = composed_shapes(dataset)
+    with early_sentences():
         height, width, channels = jax.eval_shape(view, composed['image']).shape
     return height, width, channels + composed['channels'].shape[0]
 

@@ -1,17 +1,15 @@
-"""The train step: views, one forward pass, one loss, one update; and its evaluation twin.
+"""The train step: views, one forward pass, one loss, one update; `embed_step` has its twins.
 
 What the loss compares beyond two views, its `Objective` makes: see `objectives`.
 """
 
 import jax
 import jax.numpy as jnp
-import optax
 
 from contrastive_jax import sharding
 from contrastive_jax.data.probing.dataset import Draws, evaluation_draws
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
-from contrastive_jax.training import accumulation, targets
-from contrastive_jax.training import beside as modules_beside
+from contrastive_jax.training import descent, targets
 from contrastive_jax.training.objectives import PAIRS, Seen
 
 # What every step reports; a loss's parts have other names.
@@ -46,26 +44,17 @@ def make_train_step(
     """
 
     def train_step(state, batch, tables, seed_key):
-        sides = sides_of_pairs(dataset, batch, tables, seed_key, state.step)
-        sides = sides[: objective.num_sides]
+        sides = sides_of_batch(dataset, objective, negatives, state.step, batch, tables, seed_key)
+        # All views go through the network in one pass, so that the batch norm cannot tell them
+        # apart. The rows of a pair lie beside each other: on several devices no image moves.
+        images = views_side_by_side(view, sides)
         seen = Seen(
-            examples=[examples for examples, _ in sides],
+            examples=[examples for examples, _ in sides[: objective.num_sides]],
             ids=batch['id'],
             memory=state.memory,
             step=state.step,
             key=key_for(seed_key, Role.MEMORY_SETS, state.step),
         )
-        if negatives:
-            sides += sides_of_negatives(negatives, batch, tables, seed_key, state.step)
-        # All views go through the network in one pass, so that the batch norm cannot tell them
-        # apart. The rows of a pair lie beside each other: on several devices no image moves.
-        images = views_side_by_side(view, sides)
-
-        def images_of(places):
-            if places == slice(None):
-                return images
-            by_side = images.reshape(-1, len(sides), *images.shape[1:])
-            return by_side[:, places].reshape(-1, *images.shape[1:])
 
         def embed(params, images):
             variables = {'params': params, 'batch_stats': state.batch_stats}
@@ -76,7 +65,8 @@ def make_train_step(
             return z.reshape(len(batch['id']), -1, z.shape[-1])
 
         if objective.momentum:
-            (_, z), _ = embed(state.target, images_of(objective.target_sides))
+            theirs = images_of_sides(images, len(sides), objective.target_sides)
+            (_, z), _ = embed(state.target, theirs)
             seen = seen._replace(targets=by_example(z))
 
         def loss_of(z, outputs=None):
@@ -87,42 +77,23 @@ def make_train_step(
                 parts = {**parts, 'temperature': jnp.mean(options['temperature'])}
             return value, (parts, known.z)
 
-        def value_of(trained):
-            at = state.with_trained(trained)
-            (h, z), batch_stats = embed(at.params, images_of(objective.sides))
-            outputs, stats_beside = modules_beside.apply(objective.beside, at.beside, h, z)
-            value, kept = loss_of(z, outputs)
-            return value, (kept, batch_stats, stats_beside)
-
+        own = images_of_sides(images, len(sides), objective.sides)
         if accumulate == 1:
-            gradient_of = jax.value_and_grad(value_of, has_aux=True)
-            (value, (kept, batch_stats, stats_beside)), gradient = gradient_of(state.trained)
+            found = descent.whole_gradient(objective, state, seen, own, embed, loss_of)
         else:
-            accumulation.check_model(accumulate, state.batch_stats)
-            (value, kept), gradient = accumulation.value_and_gradient(
-                lambda *given: embed(*given)[0][1],
-                state.params,
-                images_of(objective.sides),
-                loss_of,
-                accumulate,
-            )
-            batch_stats, stats_beside = state.batch_stats, {}
-        parts, z = kept
-        updates, opt_state = optimizer.update(gradient, state.opt_state, state.trained, value=value)
-        params = optax.apply_updates(state.trained, updates)
-        metrics = {
-            **parts,
-            'loss': value,
-            'gradient_norm': optax.tree.norm(gradient),
-            # Of the parameters that this step made: finite as long as the run may go on.
-            'parameter_norm': optax.tree.norm(params),
-        }
-        after = state.with_trained(params)._replace(batch_stats=batch_stats, opt_state=opt_state)
-        if state.beside:
-            after = after._replace(beside={**after.beside, 'batch_stats': stats_beside})
-        return kept_up(after, objective, seen._replace(z=z)), metrics
+            found = descent.accumulated_gradient(accumulate, state, own, embed, loss_of)
+        after, metrics = descent.moved(state, optimizer, found)
+        return kept_up(after, objective, seen._replace(z=found.z)), metrics
 
     return train_step
+
+
+def images_of_sides(images, count, places):
+    """The rows of some of `count` sides, of images [count n, ...] as `views_side_by_side` has."""
+    if places == slice(None):
+        return images
+    by_side = images.reshape(-1, count, *images.shape[1:])
+    return by_side[:, places].reshape(-1, *images.shape[1:])
 
 
 def jit_train_step(experiment, donate=True):
@@ -145,31 +116,6 @@ def kept_up(state, objective, seen):
     return state._replace(step=state.step + 1, memory=objective.write(state.memory, seen))
 
 
-def make_embed_step(*, dataset, view, model):
-    """The function that embeds, in inference mode.
-
-    Args:
-      dataset: the `ProbingDataset` of the split that is embedded.
-      view: image -> image, the view of training with nothing drawn.
-      model: a Linen module, (images, train) -> (h, z).
-
-    Returns:
-      (variables, batch, tables, split_key) -> dict of `embeddings` h, `projections` z,
-      `factor_<name>` for each factor, and `latents` where the dataset has them, all [b, ...];
-      `split_key` is the seed's key for the role of the split.
-    """
-
-    def embed_step(variables, batch, tables, split_key):
-        examples = compose(dataset, batch, tables, split_key)
-        images = append_channels(jax.vmap(view)(examples['image']), examples['channels'])
-        h, z = model.apply(variables, images, train=False)
-        factors = {f'factor_{name}': examples[name] for name in dataset.factors}
-        latents = {'latents': examples['latents']} if 'latents' in examples else {}
-        return {'embeddings': h, 'projections': z, **factors, **latents}
-
-    return embed_step
-
-
 def compose(dataset, batch, tables, split_key):
     """The composed examples of a batch, each a function of seed, split and id."""
     draws = jax.vmap(evaluation_draws)(keys_for_examples(split_key, batch['id']))
@@ -179,6 +125,7 @@ def compose(dataset, batch, tables, split_key):
 def sides_of_examples(dataset, batch, tables, split_key):
     """As `sides_of_pairs`, outside training: drawn once for each example, whatever its batch."""
     keys = keys_for_examples(split_key, batch['id'])
+    rows = batch, rows_of(batch, 'partner_') or batch  # the crops of a pair, or one image
 
     def drawn(number):
         return jax.vmap(lambda key: jax.random.fold_in(key, number))(keys)
@@ -187,7 +134,7 @@ def sides_of_examples(dataset, batch, tables, split_key):
     for index in range(2):
         # From 3 on: those before are of `evaluation_draws`.
         draws = Draws(keys, drawn(3), drawn(4 + index), jnp.full(len(keys), index, jnp.int32))
-        sides.append((_compose(dataset, draws, batch, tables), drawn(6 + index)))
+        sides.append((_compose(dataset, draws, rows[index], tables), drawn(6 + index)))
     return sides
 
 
@@ -196,6 +143,14 @@ def sides_of_pairs(dataset, batch, tables, seed_key, step):
     roles = (Role.FIRST_VIEW, Role.SECOND_VIEW)
     keys = [step_keys(seed_key, role, step, len(batch['id'])) for role in roles]
     return [*zip(compose_pairs(dataset, batch, tables, seed_key, step), keys, strict=True)]
+
+
+def sides_of_batch(dataset, objective, negatives, step, batch, tables, seed_key):
+    """The sides that a step makes views of: those of the objective, then those of negatives."""
+    sides = sides_of_pairs(dataset, batch, tables, seed_key, step)[: objective.num_sides]
+    if negatives:
+        sides += sides_of_negatives(negatives, batch, tables, seed_key, step)
+    return sides
 
 
 def sides_of_negatives(negatives, batch, tables, seed_key, step):

@@ -5,6 +5,7 @@ import itertools
 
 from contrastive_jax import names, reporting, storage
 from contrastive_jax.errors import BadInput, RunFailed
+from contrastive_jax.evaluation import protocols
 from contrastive_jax.training import hosts, loop
 from contrastive_jax.training import workdir as workdirs
 from contrastive_jax.training.build import build, check_fields
@@ -70,7 +71,7 @@ def run(config, points, root, figure, overrides=None):
       config: a ConfigDict.
       points: list of {dotted field: value}.
       root: the directory of the sweep, or gs://bucket/path.
-      figure: see `reporting.draw_sweep`; {} for accuracy against the first axis.
+      figure: see `reporting.draw_sweep`; {} for the score against the first axis.
       overrides: what the user changed for all points, recorded beside each config.
 
     Returns:
@@ -84,6 +85,7 @@ def run(config, points, root, figure, overrides=None):
     hosts.check_same([str(root), workdirs.plain(config), points], 'The sweep')
     say = functools.partial(print, flush=True) if hosts.is_first() else loop.silent
     root, axes, runs = storage.path(root), list(points[0]), {}
+    score = score_of(config, points)
     for point in points:
         if set(point) != set(axes):
             raise BadInput(
@@ -100,7 +102,7 @@ def run(config, points, root, figure, overrides=None):
         claim = (workdirs.claim, root / name, at_point, {**(overrides or {}), **point})
         hosts.on_first(*claim)
     rows, failed = [], []
-    say(f'{len(runs)} runs in {root}\n{reporting.table_header(axes)}')
+    say(f'{len(runs)} runs in {root}\n{reporting.table_header(axes, score)}')
     for name, (point, at_point) in runs.items():
         workdir = root / name
         try:
@@ -112,14 +114,14 @@ def run(config, points, root, figure, overrides=None):
             say(f'{name} failed: {error}')
             continue
         rows.append(row_of(final, point, at_point, workdir))
-        say(reporting.table_row(rows[-1], axes))
+        say(reporting.table_row(rows[-1], axes, score))
         if hosts.is_first():
             with workdirs.named_in_errors(root, RunFailed):
-                reporting.write_csv(root / 'results.csv', rows, axes)
+                reporting.write_csv(root / 'results.csv', rows, axes, score)
     if rows and hosts.is_first():
         drawn = root / 'figure.png'
         with workdirs.named_in_errors(root, RunFailed):
-            reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure))
+            reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure, score))
         say(f'wrote {root / "results.csv"} and {drawn}')
     return failed
 
@@ -170,9 +172,21 @@ def row_of(final, point, config, workdir):
     }
 
 
-def figure_for(axes, figure):
-    """The config's figure when it fits the axes, or accuracy against the first axis."""
+def score_of(config, points):
+    """The name of the score of all points; BadInput where they have several."""
+    named = {point.get('evaluation.name', config.evaluation.name) for point in points}
+    scores = sorted({protocols.score_of(name) for name in named})
+    if len(scores) > 1:
+        raise BadInput(
+            f'The points of a sweep have different scores: {" and ".join(scores)}, by '
+            f'evaluation.name of {", ".join(sorted(named))}.'
+        )
+    return scores[0]
+
+
+def figure_for(axes, figure, score):
+    """The config's figure when it fits the axes, or the score against the first axis."""
     if figure and figure['x'] in axes:
         return figure
     x = next((axis for axis in axes if axis != 'seed'), 'seed')
-    return {'x': x, 'y': 'test_accuracy', 'chance': figure.get('chance')}
+    return {'x': x, 'y': score, 'chance': figure.get('chance')}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from contrastive_jax import losses, names, storage
 from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation import protocols
 from contrastive_jax.training import metrics_log
 
 FILE = 'config.json'
@@ -136,11 +137,12 @@ def final_row(workdir):
     """The evaluation row of a finished run as a dict, or None while it is not finished."""
     if not is_run(workdir):
         return None
-    num_steps = read_config(workdir)['num_steps']
+    config = read_config(workdir)
+    score = protocols.score_of(config['evaluation']['name'])
     with named_in_errors(workdir, BadInput):
         rows = metrics_log.read(workdir)
     for row in reversed(rows):
-        if row['step'] == num_steps and 'test_accuracy' in row:
+        if row['step'] == config['num_steps'] and score in row:
             return row
     return None
 

@@ -44,6 +44,7 @@ def test_help_exits_with_0_and_shows_the_command(module):
 @pytest.mark.parametrize(
     ('flags', 'sentence'),
     [
+        (['--online_probe=factor=colour'], "config.online_probe.factor is 'colour'; the factors"),
         (['--config.loss.temprature=1'], "Did you mean 'temperature'"),
         (['--config.num_steps=abc'], '--config.num_steps=abc: invalid literal'),
         (['--config.nothing=1'], "config has no 'nothing'"),
@@ -126,6 +127,25 @@ def test_the_encoder_of_a_run_goes_out_in_torchvisions_form(tmp_path):
     again = run('export_weights', *flags)
     assert again.returncode == 2
     assert 'exists already' in again.stderr
+    # The digits have one channel, and the default is for photographs.
+    flags = [f'--workdir={workdir}', f'--encoder={output}', f'--output={tmp_path / "rows.npz"}']
+    done = run('embed', *flags)
+    assert done.returncode == 2
+    assert "--normalize is 'imagenet', of 3 channels, but the images of this run" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    done = run('embed', *flags, '--normalize=none', '--limit=20')
+    assert done.returncode == 0, done.stderr
+    assert '20 x 64' in done.stdout
+
+
+@pytest.mark.slow
+def test_the_weights_of_another_network_are_refused(tmp_path):
+    workdir, output = tmp_path / 'run', tmp_path / 'encoder.safetensors'
+    assert run('train', f'--config={CONFIG}', f'--workdir={workdir}').returncode == 0
+    done = run('export_weights', f'--workdir={workdir}', f'--output={output}')
+    assert done.returncode == 2
+    assert "torchvision's weights need a run whose config.model is name='resnet'" in done.stderr
+    assert not output.exists()
 
 
 @pytest.mark.slow

@@ -4,12 +4,18 @@ import jax
 import numpy as np
 import pytest
 
-from contrastive_jax import sharding
-from contrastive_jax.errors import BadInput
+from contrastive_jax import models, sharding
+from contrastive_jax.errors import BadInput, Preempted
 from contrastive_jax.models.torchvision_weights import to_torchvision, write_weights
-from contrastive_jax.training import embedding, loop, panels
+from contrastive_jax.training import embedding, loop, panels, preemption
 from contrastive_jax.training.build import build
-from contrastive_jax.training.embedding import embed_split, embed_views, embeddings_of_run
+from contrastive_jax.training.embedding import (
+    embed_split,
+    embed_views,
+    embeddings_of_run,
+    normalized,
+    weights_from_file,
+)
 from contrastive_jax.training.evaluate import Evaluator
 
 LIMIT = 30
@@ -86,6 +92,54 @@ def test_encoders_in_place_of_that_of_the_run(config, tmp_path, monkeypatch):
         rows(encoder='my_encoders:too_few')
     with pytest.raises(BadInput, match="no layer 'conv9', but: "):
         rows(layer='conv9')
+    for encoder in ('pixels', 'my_encoders:means'):
+        with pytest.raises(BadInput, match=f"'conv1', but the encoder '{encoder}' has no layers"):
+            rows(encoder=encoder, layer='conv1')
+    with pytest.raises(BadInput, match='choose: none'):
+        rows(encoder=str(tmp_path / 'own.safetensors'))
+
+
+def test_weights_of_a_file_need_a_residual_network_and_images_that_fit(experiment, state):
+    with pytest.raises(BadInput, match="variant='torchvision', and that of this run is a ConvNet"):
+        weights_from_file(experiment.model, state.variables, 'r18.safetensors')
+    simclr = models.resnet(depth=18, width=1 / 16, stem='cifar')
+    with pytest.raises(BadInput, match="is a ResNet with variant='simclr'"):
+        weights_from_file(simclr, {}, 'r18.safetensors')
+    # The digits have one channel, whatever stands behind it.
+    with pytest.raises(BadInput, match="'imagenet', of 3 channels, but .* have 1; choose: none"):
+        normalized(experiment.resting_view, 'imagenet')(np.zeros((28, 28, 1), np.float32))
+    with pytest.raises(BadInput, match="normalize is 'mnist', not one of: imagenet, none"):
+        normalized(experiment.resting_view, 'mnist')
+    middle = np.full((2, 2, 3), 0.5, np.float32)
+    expected = (middle - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
+    np.testing.assert_allclose(normalized(lambda image: image, 'imagenet')(middle), expected, 1e-6)
+
+
+def test_a_split_is_compiled_once_for_all_evaluations(experiment, state):
+    traces = []
+
+    def counted(split, step):
+        def embed_step(*arguments):
+            traces.append(split)
+            return step(*arguments)
+
+        return embed_step
+
+    steps = {split: counted(split, step) for split, step in experiment.embed_steps.items()}
+    evaluator = Evaluator(experiment._replace(embed_steps=steps))
+    with jax.set_mesh(experiment.mesh):
+        for scale in (1.0, 2.0):
+            variables = jax.tree.map(lambda leaf: np.float32(scale) * leaf, state.variables)  # noqa: B023
+            for split in ('train', 'test'):
+                evaluator.embed(variables, split)
+    assert traces == ['train', 'test']
+
+
+def test_an_evaluation_is_left_between_two_batches(experiment, state):
+    preempted = preemption.Preemption()
+    preempted.requested = True
+    with jax.set_mesh(experiment.mesh), pytest.raises(Preempted):
+        Evaluator(experiment, preempted).embed(state.variables, 'test')
 
 
 def test_the_material_of_a_run(config, tmp_path):

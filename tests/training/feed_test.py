@@ -1,6 +1,7 @@
 """Runs on encoded images: crops made on the host, damaged files, classes without decoding."""
 
 import io
+import types
 import warnings
 
 import jax
@@ -16,7 +17,9 @@ from contrastive_jax.randomness import Role, key_for
 from contrastive_jax.training import metrics_log, step
 from contrastive_jax.training.build import build
 from contrastive_jax.training.checkpoints import Checkpoints
+from contrastive_jax.training.embedding import embed_views
 from contrastive_jax.training.evaluate import Evaluator
+from contrastive_jax.training.feed import CroppedOnHost
 from contrastive_jax.training.loop import train
 from contrastive_jax.training.state import state_shapes
 
@@ -131,6 +134,63 @@ def test_ranges_are_those_of_the_config_or_the_view(photos):
     del photos.views.area_range
     batch = build(photos).train_orders()[''][0]
     assert (batch['image'] != batch['partner_image']).any((1, 2, 3)).all()
+
+
+@pytest.mark.filterwarnings('ignore:photos')
+def test_views_outside_training_are_crops_of_the_host(photos, monkeypatch):
+    experiment = build(photos)
+    variables = experiment.init_state(experiment.seed_key).variables
+    seen = {}
+
+    def recording(model):
+        def apply(variables, images, train):
+            jax.debug.callback(lambda images: seen.setdefault('images', images), images)
+            return model.apply(variables, images, train=train)
+
+        return types.SimpleNamespace(apply=apply)
+
+    recorded = experiment._replace(model=recording(experiment.model))
+    with jax.set_mesh(experiment.mesh):
+        found = embed_views(recorded, variables, 'train')
+        again = embed_views(experiment, variables, 'train', limit=8)
+    first, second = found['h']
+    assert first.shape == second.shape == (15, 8)  # the damaged image is left out
+    assert np.any(first != second, axis=1).all()
+    assert len(again['h'][0]) in (7, 8)
+    # Each of the few drawn has the crops that it has among all.
+    nearest = np.abs(again['h'][0][:, None] - first).max(-1).min(1)
+    np.testing.assert_allclose(nearest, 0, atol=1e-6)
+    evaluator = Evaluator(experiment)
+    with jax.set_mesh(experiment.mesh):
+        passes = evaluator.embed_train(variables, passes=2)
+        rest = evaluator.embed_train(variables)
+    np.testing.assert_array_equal(passes['ids'], rest['ids'])
+    rows = [*passes['embeddings'], rest['embeddings'], first]
+    for k, one in enumerate(rows):
+        assert all(np.any(one != other, axis=1).all() for other in rows[:k])
+    # Whole images shrunk to one size are another law: the two sides would agree in every pixel.
+    images = seen['images']
+    assert np.any(images[::2, ..., :3] != images[1::2, ..., :3], axis=(1, 2, 3)).all()
+    np.testing.assert_array_equal(images[::2, 0, 0, 3:], images[1::2, 0, 0, 3:])  # one code
+
+
+def test_a_split_held_decoded_is_cropped_from_what_is_held():
+    images = np.random.default_rng(0).integers(0, 256, (3, 20, 24, 1), np.uint8)
+    source = arrays.ArraySource(images, np.arange(3), 3, 'held')
+    whole = dict(area_range=(1.0, 1.0), aspect_range=(1.0, 1.0))
+    rows = CroppedOnHost(source, whole, (0, 1), 2).take(np.array([2, 0]))
+    for prefix in ('', 'partner_'):
+        np.testing.assert_array_equal(rows[f'{prefix}image'], images[[2, 0]])
+        np.testing.assert_array_equal(rows[f'{prefix}id'], [2, 0])
+    part = dict(area_range=(0.2, 0.5), aspect_range=(0.75, 1.3))
+    (first, second), alone = (
+        [CroppedOnHost(source, part, (0, 1), 1).take(np.array(ids))['image'] for ids in lists]
+        for lists in (([0, 1], [1, 0]), ([1],))
+    )
+    np.testing.assert_array_equal(first, second[::-1])  # whatever the batch
+    np.testing.assert_array_equal(alone[0][0], first[1])
+    other = CroppedOnHost(source, part, (0, 2), 1).take(np.array([0, 1]))['image']
+    assert (other != first).any((1, 2, 3)).all()
 
 
 def never(*arguments):

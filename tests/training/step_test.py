@@ -16,6 +16,7 @@ from contrastive_jax.errors import BadInput
 from contrastive_jax.randomness import Role, key_for
 from contrastive_jax.training import optimizers, state, step
 from contrastive_jax.training.build import build
+from contrastive_jax.training.embed_step import make_embed_step
 from contrastive_jax.training.evaluate import Evaluator
 from contrastive_jax.training.loop import train
 from contrastive_jax.training.shapes import batch_shapes
@@ -309,9 +310,7 @@ def test_the_step_descends_its_own_loss():
 
 def test_embedding_is_in_inference_mode_and_independent_of_the_batch(dataset):
     model = models.convnet(channels=(4, 4, 4), features=8, head_widths=(8, 4))
-    embed_step = jax.jit(
-        step.make_embed_step(dataset=dataset, view=lambda image: image, model=model)
-    )
+    embed_step = jax.jit(make_embed_step(dataset=dataset, view=lambda image: image, model=model))
     variables = model.init(jax.random.key(0), jnp.zeros((1, 28, 28, 4)), train=False)
     key = key_for(0, Role.TEST_EXAMPLES)
     together = embed_step(variables, dataset.source.take(np.arange(8)), {}, key)

@@ -93,10 +93,18 @@ def test_a_failing_point_does_not_stop_the_others(tmp_path, config):
 
 def test_the_figure_of_the_config_is_used_when_its_axis_is_swept():
     own = {'x': 'data.num_bits', 'y': 'test_accuracy', 'chance': 0.1}
-    assert sweeps.figure_for(['seed', 'data.num_bits'], own) is own
-    assert sweeps.figure_for(['seed', 'loss.temperature'], own) == {
+    assert sweeps.figure_for(['seed', 'data.num_bits'], own, 'test_accuracy') is own
+    assert sweeps.figure_for(['seed', 'loss.temperature'], own, 'test_accuracy') == {
         'x': 'loss.temperature', 'y': 'test_accuracy', 'chance': 0.1,
     }  # fmt: skip
+
+
+def test_points_of_a_sweep_have_one_score(config):
+    points = [{'evaluation.name': name} for name in ('knn', 'linear_probe')]
+    assert sweeps.score_of(config, points) == 'test_accuracy'
+    points.append({'evaluation.name': 'identifiability'})
+    with pytest.raises(BadInput, match='different scores: mean_adjusted_r2 and test_accuracy'):
+        sweeps.score_of(config, points)
 
 
 def test_directories_do_not_depend_on_the_order_of_the_fields():

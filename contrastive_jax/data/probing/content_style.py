@@ -60,8 +60,8 @@ def content_style(
 
     Returns:
       A `ProbingDataset` of images [1, 1, d] without factors, whose latents are the z or z~ of the
-      image [d]; outside training, z. It measures `mixing_condition`, the largest condition number
-      of g's layers.
+      image [d], in the groups `content` and `style`; outside training, z. It measures
+      `mixing_condition`, the largest condition number of g's layers.
 
     Raises:
       BadInput: an option out of range, unknown or without effect.
@@ -102,7 +102,12 @@ def content_style(
         del keys  # g does not depend on the examples
         return {'mixing_condition': float(max([1.0, *map(np.linalg.cond, mixing)]))}
 
-    return ProbingDataset(source, {}, compose, measure, tables, sides_differ=True)
+    columns = np.arange(dimensions)
+    groups = {'content': columns[:content_dimensions], 'style': columns[content_dimensions:]}
+    groups = {name: of for name, of in groups.items() if len(of)}
+    return ProbingDataset(
+        source, {}, compose, measure, tables, sides_differ=True, latent_groups=groups
+    )
 
 
 def draw_style(key, latents, space, conditional, width, tables):

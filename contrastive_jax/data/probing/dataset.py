@@ -51,6 +51,7 @@ class ProbingDataset:
       regions: (factors of n composed examples, a dict of arrays [n]) -> int32 [n, h, w]: which
         pixels of their images, before augmentation, belong to what was laid on them, 0 the
         background. None where nothing has a place.
+      latent_groups: name of a group to its columns of `latents`, such as content and style.
     """
 
     source: Any
@@ -60,3 +61,4 @@ class ProbingDataset:
     tables: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     sides_differ: bool = False
     regions: Callable | None = None
+    latent_groups: Mapping[str, Any] = dataclasses.field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Content suppresses style (Rusak et al., 2022)."""

@@ -1,0 +1,141 @@
+"""What an evaluation reads, from how many passes, and that it is tried in a moment."""
+
+import jax
+import numpy as np
+import pytest
+from ml_collections import ConfigDict
+
+from contrastive_jax import sharding
+from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation import protocols
+from contrastive_jax.randomness import Role, key_for, keys_for_examples
+from contrastive_jax.training import metrics_log, workdir
+from contrastive_jax.training.build import build
+from contrastive_jax.training.evaluate import Evaluator, evaluate_workdir
+from contrastive_jax.training.loop import train
+
+
+@pytest.fixture
+def small(config):
+    config.data = dict(probing='plain', source='noise:40,size=8,channels=1', data_dir='')
+    config.model = dict(name='mlp', widths=(6,), head_widths=(4,))
+    config.data.probing, config.data.num_bits = 'randbit', 1
+    config.evaluation = ConfigDict(dict(name='sgd_probe', factor='code', passes=3))
+    return config
+
+
+def read(experiment, evaluation=None):
+    """What a protocol is given of the first state, and the variables of that."""
+    variables = jax.jit(experiment.init_state)(experiment.seed_key).variables
+    given = []
+
+    def bind(options):
+        del options
+        return lambda *sets: given.extend(sets) or {}
+
+    with jax.set_mesh(experiment.mesh):
+        Evaluator(experiment)(variables, (evaluation or experiment.evaluate)._replace(bind=bind))
+    return given, variables
+
+
+def test_passes_are_views_of_the_training_images_drawn_as_in_training(small):
+    experiment = build(small, sharding.data_mesh(2))
+    (train_rows, train_codes, test_rows, _), variables = read(experiment)
+    assert train_rows.shape == (3, 40, 6)
+    assert test_rows.shape[1:] == (6,)
+    key = key_for(experiment.seed_key, Role.TRAIN_EXAMPLES)
+    keys = keys_for_examples(key, np.arange(40))
+    images = np.float32(experiment.train.source.take(np.arange(40))['image']) / np.float32(255)
+    codes = np.broadcast_to(train_codes[:, None, None, None], (40, 8, 8, 1)).astype(np.float32)
+
+    def view_of(key, image, number):
+        return experiment.view(jax.random.fold_in(jax.random.fold_in(key, 8), number), image)
+
+    views_of = jax.jit(jax.vmap(view_of, in_axes=(0, 0, None)))
+    for number, rows in enumerate(train_rows):
+        seen = np.concatenate([views_of(keys, images, number), codes], axis=-1)
+        expected = experiment.model.apply(variables, seen, train=False)[0]
+        np.testing.assert_allclose(rows, expected, atol=1e-5)
+    # Of so small an image two crops may be the same.
+    assert np.any(train_rows[0] != train_rows[1], axis=1).mean() > 0.5
+
+
+def test_passes_without_a_view_are_the_images_at_rest(small):
+    small.views = dict(name='none')
+    experiment = build(small, sharding.data_mesh(1))
+    (passes, *factors), _ = read(experiment)
+    (rest, *others), _ = read(experiment, experiment.evaluate._replace(passes=0))
+    assert rest.shape == (40, 6)
+    for rows in passes:
+        np.testing.assert_allclose(rows, rest, atol=1e-6)
+    for one, other in zip(factors, others, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ('evaluation', 'sentence'),
+    [
+        (dict(name='knn', passes=2), 'passes is 2, but knn takes one pass.*several: sgd_probe'),
+        (dict(name='sgd_probe', passes=-1), 'config.evaluation.passes is -1; it must be a whole'),
+        (dict(name='sgd_probe', recipe='wu'), "recipe is 'wu', not one of"),
+        (dict(name='identifiability'), "'identifiability', which reads real-valued latents; this"),
+        (dict(k=3), 'config.evaluation.name is missing; it is one of'),
+        (dict(name='linear_probe', groups=3), 'groups is not an option of linear_probe'),
+    ],
+)
+def test_an_evaluation_that_cannot_be_is_refused(small, evaluation, sentence):
+    small.evaluation = ConfigDict({'factor': 'code', **evaluation})
+    with pytest.raises(BadInput, match=sentence):
+        build(small)
+
+
+def test_an_evaluation_is_tried_on_a_few_rows_in_a_few_epochs(small, monkeypatch):
+    tried = []
+
+    def probe(*sets, recipe='wu2020', epochs=None, batch_size=None, learning_rate=None):
+        tried.append(([len(rows) for rows in sets], recipe, epochs))
+
+    monkeypatch.setattr(protocols, 'sgd_probe', probe)
+    small.data.source = 'noise:5000,size=8,channels=1'
+    small.evaluation = ConfigDict(dict(name='sgd_probe', factor='code', recipe='simclr_imagenet'))
+    build(small)
+    assert tried == [([64, 64, 64, 64], 'simclr_imagenet', 2)]
+
+
+@pytest.fixture
+def latents(config):
+    config.num_steps, config.batch_size, config.evaluate_every = 2, 16, 1
+    config.data = dict(probing='content_style', source='synthetic:200', data_dir='', dimensions=4)
+    config.data.update(content_dimensions=1, mixing_layers=1)
+    config.views, config.loss = dict(name='none'), dict(name='box_info_nce', temperature=1.0)
+    config.model = dict(name='mlp', widths=(4,), head_widths=())
+    config.evaluation = ConfigDict(dict(name='identifiability'))
+    return config
+
+
+def test_a_run_on_latents_ends_in_what_is_identified_of_them(latents, tmp_path, capsys):
+    final = train(latents, tmp_path)
+    # One linear map of one linear map, both invertible: all of every latent is read.
+    for name in ('mean_adjusted_r2', 'content_r2', 'style_r2', 'latent_3_adjusted_r2'):
+        assert final[name] == pytest.approx(1, abs=1e-6)
+    assert 'identifiability of latents: mean adjusted r2 1.000 [1.000, 1.000]' in (
+        capsys.readouterr().out
+    )
+    assert [row['step'] for row in metrics_log.read(tmp_path) if 'mean_r2' in row] == [1, 2]
+    assert workdir.final_row(tmp_path) == final
+    assert train(latents, tmp_path) == final
+    held_out = evaluate_workdir(tmp_path, protocol={'name': 'identifiability', 'held_out': True})
+    assert held_out['mean_adjusted_r2'] == pytest.approx(1, abs=1e-6)
+    with pytest.raises(BadInput, match="factor is 'label', but identifiability reads the latents"):
+        evaluate_workdir(tmp_path, factor='label')
+    with pytest.raises(BadInput, match='real numbers, which identifiability reads'):
+        evaluate_workdir(tmp_path, protocol={'name': 'knn'})
+
+
+def test_latents_need_rows_for_all_features_and_no_factor(latents):
+    latents.model.widths = (200,)
+    with pytest.raises(BadInput, match='fits 200 features on 200 rows; it needs 202'):
+        build(latents)
+    latents.evaluation.factor = 'label'
+    with pytest.raises(BadInput, match="evaluation.factor is 'label', but identifiability reads"):
+        build(latents)
