@@ -11,7 +11,8 @@ otherwise: `untrained`, as it was initialised; `pixels`, none at all; a file of 
 timm's weights, for a run whose model is a resnet with variant='torchvision'; or a function of
 yours, from images [n, h, w, c] in [0, 1], a NumPy array, to features [n, d].
 
-The file has `embeddings` (h, or the layer), `projections` (z), `labels`, `factor_<name>` and `ids`;
+The file has `embeddings` (h, or the mean of the layer over places), `projections` (z), `labels`,
+`factor_<name>`, `ids` and, where the data have them, `latents`;
 `python -m experiments.evaluate --embeddings=...` reads it.
 """
 

@@ -5,11 +5,17 @@ python -m experiments.evaluate --workdir=runs/one --baselines=untrained,pixels -
 python -m experiments.evaluate --embeddings=test.npz --train=train.npz --embeddings_b=views.npz
 python -m experiments.evaluate --workdir=runs/one --metric=knn,k=20 --factor=code
 
-Prints the numbers and writes report.json and report.html, pictures and all, to --output: by default
-`report/` in the workdir, or `<name>_report/` beside the file. A file is .npz with `embeddings`
-[n, d] and, if known, `projections`, `labels`, `factor_<name>` and `ids`, or .npy, of any framework.
+Prints the numbers, what the doctor found suspicious first and below each table what it means, and
+writes report.json and report.html, pictures and all, to --output: by default `report/` in the
+workdir, or `<name>_report/` beside the file. A file is .npz with `embeddings` [n, d] and, if known,
+`projections`, `labels`, `factor_<name>`, `ids` and `latents` [n, k], or .npy, of any framework;
+factors `present_<class>` of 0 and 1 say which classes an example has where it may have several.
 --embeddings_b has in row i another view of the same example as row i of --embeddings. Without
 --train, probes are fitted on half of the rows.
+
+A run also shows the layers of its encoder: where it keeps the latents that the data were made of,
+the spectra of its weights, and how far clusters of its feature maps follow the objects on the
+images. report.json has more than the table: every class, every layer and whole spectra.
 
 With --metric one measurement alone is printed. That runs on several processes too, with the flags
 of `experiments.train`; a report is made by one.

@@ -20,6 +20,7 @@ class Embeddings(NamedTuple):
       factors: dict of name to integers [n]; the class is `label`.
       ids: integers [n], or None.
       source: what they are, in words: the file, the split, the encoder.
+      latents: real numbers [n, k] that the examples were made of, or None.
     """
 
     h: Any
@@ -27,10 +28,11 @@ class Embeddings(NamedTuple):
     factors: dict
     ids: Any
     source: str
+    latents: Any = None
 
 
 def save(path, embeddings, protocol=''):
-    """Writes `embeddings` as npz: `embeddings`, `projections`, `factor_<name>`, `ids`, `protocol`.
+    """Writes `embeddings` as npz under the names that `load` reads, and `protocol` beside them.
 
     `labels` is the factor `label` again, under the name that other programs look for.
 
@@ -46,8 +48,9 @@ def save(path, embeddings, protocol=''):
     fields = {'embeddings': embeddings.h, 'protocol': np.array(protocol)}
     if embeddings.z is not None:
         fields['projections'] = embeddings.z
-    if embeddings.ids is not None:
-        fields['ids'] = embeddings.ids
+    for name in ('ids', 'latents'):
+        if getattr(embeddings, name) is not None:
+            fields[name] = getattr(embeddings, name)
     fields |= {FACTOR + name: values for name, values in embeddings.factors.items()}
     if 'label' in embeddings.factors:
         fields['labels'] = embeddings.factors['label']
@@ -75,7 +78,7 @@ def load(path):
 
     Args:
       path: .npz with `embeddings` [n, f] and, if known, `projections` [n, d], `labels` [n],
-        `factor_<name>` [n] and `ids` [n]; or .npy, the embeddings alone.
+        `factor_<name>` [n], `ids` [n] and `latents` [n, k]; or .npy, the embeddings alone.
 
     Raises:
       BadInput: no such file, none of that form, or values that cannot be; the field is named.
@@ -92,11 +95,9 @@ def load(path):
         shown = ', '.join(sorted(fields)) or 'nothing'
         raise BadInput(f"{path} has no array 'embeddings', but: {shown}.")
     h = checked_rows(fields['embeddings'], f'embeddings of {path}')
-    z = fields.get('projections')
-    if z is not None:
-        z = checked_rows(z, f'projections of {path}')
-        if len(z) != len(h):
-            raise BadInput(f'{path} has {len(h)} embeddings and {len(z)} projections.')
+    z, latents = (
+        _rows_beside(h, fields.get(name), name, path) for name in ('projections', 'latents')
+    )
     factors = {
         name.removeprefix(FACTOR): values
         for name, values in fields.items()
@@ -111,4 +112,14 @@ def load(path):
     ids = fields.get('ids')
     if ids is not None:
         ids = checked_labels(ids, len(h), f'ids of {path}')
-    return Embeddings(h, z, factors, ids, str(path))
+    return Embeddings(h, z, factors, ids, str(path), latents)
+
+
+def _rows_beside(h, rows, name, path):
+    """Other rows of the same examples, checked; or None."""
+    if rows is None:
+        return None
+    rows = checked_rows(rows, f'{name} of {path}')
+    if len(rows) != len(h):
+        raise BadInput(f'{path} has {len(h)} embeddings and {len(rows)} {name}.')
+    return rows

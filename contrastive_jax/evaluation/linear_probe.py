@@ -43,14 +43,8 @@ def linear_probe(
     Raises:
       BadInput: shapes that do not match, a row that is not finite, fewer than two classes.
     """
-    train, train_labels, test, test_labels = checked_sets(train, train_labels, test, test_labels)
-    train, test = standardized(train, test)
-    classifier, converged = fit_logistic(train, train_labels, regularization, max_iterations)
-    return {
-        **accuracies(_ranks(classifier, test, test_labels), len(classifier.classes_)),
-        'train_accuracy': float(np.mean(_ranks(classifier, train, train_labels) == 0)),
-        'converged': float(converged),
-    }
+    sets = train, train_labels, test, test_labels
+    return probe_and_classes(*sets, regularization=regularization, max_iterations=max_iterations)[0]
 
 
 def linear_probe_by_class(
@@ -68,17 +62,31 @@ def linear_probe_by_class(
     Raises:
       BadInput: as `linear_probe`.
     """
+    sets = train, train_labels, test, test_labels
+    return probe_and_classes(*sets, regularization=regularization, max_iterations=max_iterations)[1]
+
+
+def probe_and_classes(
+    train, train_labels, test, test_labels, *, regularization=1e-3, max_iterations=1000
+):
+    """What `linear_probe` and `linear_probe_by_class` return, (dict, dict), of one fit."""
     train, train_labels, test, test_labels = checked_sets(train, train_labels, test, test_labels)
     train, test = standardized(train, test)
-    classifier, _ = fit_logistic(train, train_labels, regularization, max_iterations)
-    right = _ranks(classifier, test, test_labels) == 0
+    classifier, converged = fit_logistic(train, train_labels, regularization, max_iterations)
+    ranks_of_test = _ranks(classifier, test, test_labels)
+    results = {
+        **accuracies(ranks_of_test, len(classifier.classes_)),
+        'train_accuracy': float(np.mean(_ranks(classifier, train, train_labels) == 0)),
+        'converged': float(converged),
+    }
+    right = ranks_of_test == 0
     classes = np.union1d(train_labels, test_labels)
     train_rows, test_rows, correct = (
         np.bincount(places_of(labels, classes), minlength=len(classes))
         for labels in (train_labels, test_labels, test_labels[right])
     )
     accuracy = np.where(test_rows > 0, correct / np.maximum(test_rows, 1), np.nan)
-    return {
+    return results, {
         'classes': classes,
         'accuracy': accuracy,
         'train_rows': train_rows,

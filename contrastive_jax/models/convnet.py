@@ -35,9 +35,11 @@ class ConvNet(nn.Module):
                 f'{len(self.channels)} convolutions, got {images.shape[1]} x {images.shape[2]}.'
             )
         hidden = images
-        for channels in self.channels:
+        for group, channels in enumerate(self.channels, 1):
             hidden = Convolution(channels, kernel_size=3, stride=2)(hidden)
             hidden = nn.relu(batch_norm(use_running_average=not train)(hidden))
+            # For whoever asks for intermediates, by the name that residual networks have for it.
+            self.sow('intermediates', f'block_group_{group}', hidden)
         hidden = hidden.reshape(len(hidden), -1)
         hidden = nn.Dense(
             self.features, use_bias=False, kernel_init=nn.initializers.glorot_uniform()

@@ -44,3 +44,25 @@ def layer_outputs(network, variables, images, layers=None, *, pooled=True):
         else jnp.mean(output.astype(jnp.float32), range(1, output.ndim - 1))
         for name, output in chosen.items()
     }  # fmt: skip
+
+
+def main_layers(names):
+    """The layers that follow one another in a network: what each of its parts hands to the next.
+
+    Args:
+      names: of all layers, such as those of `layer_outputs`.
+
+    Returns:
+      A list, first to last: the block groups that a network exposes, or else its dense layers; none
+      of another network.
+    """
+    for kind in ('block_group', 'Dense'):
+        found = {}
+        for name in names:
+            *inside, last = name.split('/')
+            start, _, number = last.rpartition('_')
+            if start == kind and number.isdecimal():
+                found[name] = (inside, int(number))
+        if found:
+            return sorted(found, key=found.get)
+    return []

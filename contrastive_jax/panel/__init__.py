@@ -4,15 +4,24 @@ import time
 
 import jax
 
-from contrastive_jax.panel import dimensions, doctor, geometry, information, reading
+from contrastive_jax.panel import (
+    dimensions,
+    doctor,
+    geometry,
+    information,
+    latents,
+    local_features,
+    reading,
+    weights,
+)
 
-SECTIONS = (reading, geometry, dimensions, information)
+SECTIONS = (reading, latents, geometry, dimensions, weights, local_features, information)
 
 __all__ = ['measure']
 
 
 def measure(material, *, seed=0, say=lambda title, seconds: None):
-    """Every section of the panel, the doctor's at the end.
+    """Every section of the panel that there is material for, the doctor's at the end.
 
     Args:
       material: a `Material`.
@@ -25,7 +34,9 @@ def measure(material, *, seed=0, say=lambda title, seconds: None):
     sections = []
     for number, part in enumerate(SECTIONS):
         start = time.perf_counter()
-        sections.append(part.section(material, jax.random.fold_in(jax.random.key(seed), number)))
-        say(sections[-1].title, time.perf_counter() - start)
+        found = part.section(material, jax.random.fold_in(jax.random.key(seed), number))
+        if found is not None:
+            sections.append(found)
+            say(found.title, time.perf_counter() - start)
     doctors = doctor.section(material, sections)
     return [*(part._replace(warnings=()) for part in sections), doctors]

@@ -13,11 +13,11 @@ BY_HEART = 2  # bits by which a critic does better on its own pairs
 
 MEANINGS = {
     'views, bits': 'of two views of one example: post-training estimate on held-out pairs',
-    'views, nats': 'the same',
-    'views, bits of fitted pairs': 'where far above, the critic knows its pairs by heart',
+    'views, nats': 'that estimate in nats',
+    'views, bits of fitted pairs': 'where far above, the critic knows its pairs of views by heart',
     'class, bits': 'of two examples of one class, at most the entropy of the classes',
-    'class, nats': 'the same',
-    'class, bits of fitted pairs': 'as above',
+    'class, nats': 'that estimate in nats',
+    'class, bits of fitted pairs': 'where far above, the critic knows those pairs by heart',
 }
 
 

@@ -1,10 +1,27 @@
 """What a panel measures: representations of the examples of two splits, and of pairs of views."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from contrastive_jax.errors import BadInput
+
+
+class LocalFeatures(NamedTuple):
+    """Feature maps of a few test images.
+
+    Attributes:
+      images: [n, H, W, 1 or 3] in [0, 1].
+      maps: dict of layer, first to last, to [n, h, w, c] of the same images.
+      regions: int [n, H, W], which pixels belong to what was laid on the images, 0 the
+        background; or None.
+      untrained: dict of the same layers to the maps of the encoder as it was initialised; or {}.
+    """
+
+    images: Any
+    maps: dict
+    regions: Any = None
+    untrained: dict = {}
 
 
 class Material(NamedTuple):
@@ -19,6 +36,13 @@ class Material(NamedTuple):
       test_views: likewise, of examples held out from those.
       in_file_order: whether the rows come as they stand in a file of the user's.
       about: sentences that say where all this comes from.
+      temperature: of the run's loss, where that compares cosines; or None.
+      test_latents: real numbers [m, k] that the test examples were made of, or None.
+      latent_groups: dict of a name, 'content' or 'style', to its columns of the latents.
+      test_layers: dict of the layers of the encoder, first to last, to rows [m, w].
+      weights: dict of name, which ends in 'kernel', to the matrix [inputs, outputs] of a dense
+        layer.
+      local: `LocalFeatures`, or None.
     """
 
     train: dict
@@ -29,6 +53,12 @@ class Material(NamedTuple):
     test_views: dict
     about: tuple
     in_file_order: bool = False
+    temperature: float | None = None
+    test_latents: Any = None
+    latent_groups: dict = {}
+    test_layers: dict = {}
+    weights: dict = {}
+    local: Any = None
 
 
 def representations(embeddings):
@@ -50,7 +80,7 @@ def of_files(test, train=None, views=None, *, seed=0):
       BadInput: files whose rows, dimensions or factors do not belong together.
     """
     about = [f'{len(test.h)} rows of {test.source}.']
-    rows, factors = representations(test), test.factors
+    rows, factors, latents = representations(test), test.factors, test.latents
     pairs = {}
     if views is not None:
         if len(views.h) != len(test.h):
@@ -74,6 +104,7 @@ def of_files(test, train=None, views=None, *, seed=0):
         train_factors = {name: values[first] for name, values in factors.items()}
         rows = {name: values[second] for name, values in rows.items()}
         factors = {name: values[second] for name, values in factors.items()}
+        latents = latents if latents is None else latents[second]
     else:
         about.append(f'Probes are fitted on {len(train.h)} rows of {train.source}.')
         train_rows, train_factors = representations(train), train.factors
@@ -93,4 +124,5 @@ def of_files(test, train=None, views=None, *, seed=0):
         test_views=test_views,
         about=tuple(about),
         in_file_order=True,
+        test_latents=latents,
     )

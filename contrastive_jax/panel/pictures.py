@@ -24,39 +24,75 @@ def drawn(draw, title, width=6.0, height=3.6):
     return file.getvalue()
 
 
-def bars(values, levels, label):
-    """Groups of bars with intervals.
+def dots(rows, title, label, levels=None):
+    """A row of dots with intervals for each thing that is read.
 
     Args:
-      values: {group: {representation: Value}}.
-      levels: {group: a level to mark}.
-      label: of the axis.
+      rows: {row: {representation: Value}}, from the top; a row without values is a gap.
+      title: of the picture.
+      label: of the axis, from 0 to 1, or less where all values are below a half.
+      levels: {row: a level to mark}.
     """
-    names = list(dict.fromkeys(name for group in values.values() for name in group))
-    width = 0.8 / len(names)
+    levels = levels or {}
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
 
     def draw(axes):
         for number, name in enumerate(names):
-            places = np.arange(len(values)) + (number - (len(names) - 1) / 2) * width
-            found = [group[name] for group in values.values()]
-            heights = [value.value for value in found]
-            errors = [
-                [value.value - value.low for value in found],
-                [value.high - value.value for value in found],
-            ]
-            colour = COLOURS[number % len(COLOURS)]
-            axes.bar(
-                places, heights, width * 0.94, yerr=errors, capsize=3, color=colour, label=name
-            )
-        for place, level in enumerate(levels.values()):
-            axes.hlines(level, place - 0.45, place + 0.45, color='0.2', linestyle=':')
-        axes.set_xticks(range(len(values)), list(values))
-        axes.set_ylim(0, 1)
-        axes.set_ylabel(label)
-        axes.legend(frameon=False, loc='center left', bbox_to_anchor=(1, 0.5))
+            shift = 0.6 * ((number + 0.5) / len(names) - 0.5)
+            found = [(place, row[name]) for place, row in enumerate(rows.values()) if name in row]
+            places, values = zip(*found, strict=True)
+            middles = np.array([value.value for value in values])
+            ends = np.array([(v.value, v.value) if v.low is None else v[1:] for v in values])
+            axes.errorbar(
+                middles, np.array(places) + shift, xerr=np.abs(ends.T - middles), fmt='o',
+                markersize=5, linewidth=1.2, color=COLOURS[number % len(COLOURS)], label=name,
+            )  # fmt: skip
+        for place, row in enumerate(rows):
+            if row in levels:
+                axes.vlines(levels[row], place - 0.42, place + 0.42, color='0.55', linewidth=3)
+        axes.set_yticks(range(len(rows)), list(rows))
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        marks = [
+            *levels.values(),
+            *(v.high or v.value for row in rows.values() for v in row.values()),
+        ]
+        axes.set_xlim(-0.01, 1.01 if max(marks) > 0.5 else max(0.1, 1.2 * max(marks)))
+        axes.set_xlabel(label)
+        axes.legend(frameon=False, loc='upper left', bbox_to_anchor=(1, 1))
 
-    title = 'What a linear probe reads (dotted: chance)'
-    return drawn(draw, title, width=max(5.0, 1.4 * len(values) + 3))
+    height = 1.1 + len(rows) * max(0.26, 0.12 * len(names))
+    return drawn(draw, title, width=6.5, height=max(2.0, height))
+
+
+def gradient_shares(name, shares, own):
+    """Who receives the gradient: for each temperature the share of each tenth of the negatives.
+
+    Args:
+      name: of the representation.
+      shares: {temperature: [10]}, the nearest tenth first.
+      own: the temperature of the run, or None.
+    """
+    from matplotlib import colormaps
+
+    colours = colormaps['magma'](np.linspace(0.15, 0.95, 10))
+
+    def draw(axes):
+        for place, share in enumerate(shares.values()):
+            starts = np.concatenate([[0], np.cumsum(share)[:-1]])
+            axes.barh([place] * 10, share, 0.8, starts, color=colours)
+            words = 'nearest tenth: ' if share[0] > 0.35 else ''
+            text = f'{words}{100 * share[0]:.0f} %'
+            axes.text(share[0] / 2, place, text, color='w', ha='center', va='center')
+        axes.set_yticks(
+            range(len(shares)), [f'{t:g}{" (this run)" if t == own else ""}' for t in shares]
+        )
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1)
+        axes.set_ylabel('temperature')
+        axes.set_xlabel('share of the gradient, from the nearest tenth (dark) to the farthest')
+        axes.grid(visible=False)
+
+    return drawn(draw, f'{name}: which negatives does the gradient push?', height=3.0)
 
 
 def two_histograms(name, histogram):
@@ -96,17 +132,25 @@ def separation(name, nearest):
 
 
 def spectra(found):
-    """Spectra by representation, each over its largest value, on a logarithmic axis."""
+    """Spectra [d] of unit rows, and dashed of rows as they are, each over its largest value.
+
+    Args:
+      found: {representation: {'unit': [d], 'raw': [d]}}.
+    """
 
     def draw(axes):
-        for number, (name, spectrum) in enumerate(found.items()):
-            values = spectrum['singular_values']
-            share = np.maximum(values / (values[0] or 1.0), 1e-12)
-            axes.semilogy(
-                np.arange(1, len(share) + 1), share, color=COLOURS[number % len(COLOURS)],
-                label=f'{name} ({len(share)} dimensions)',
-            )  # fmt: skip
-        axes.set_ylim(1e-9, 2)
+        lowest = 1.0
+        for number, (name, both) in enumerate(found.items()):
+            for kind, values in both.items():
+                share = np.maximum(values / (values[0] or 1.0), 1e-12)
+                lowest = min(lowest, share.min())
+                axes.semilogy(
+                    np.arange(1, len(share) + 1), share, color=COLOURS[number % len(COLOURS)],
+                    linestyle='-' if kind == 'unit' else '--',
+                    label=f'{name} ({len(share)} dimensions)' if kind == 'unit' else None,
+                )  # fmt: skip
+        axes.plot([], [], '--', color='0.4', label='rows as they are')
+        axes.set_ylim(max(1e-9, lowest / 2), 2)
         axes.set_xlabel('direction, by falling variance')
         axes.set_ylabel('variance / largest')
         axes.legend(frameon=False)
@@ -164,3 +208,60 @@ def information(found):
         axes.margins(y=0.1)
 
     return drawn(draw, 'Mutual information of h, held-out estimates', width=4.5)
+
+
+def weight_spectra(spectra):
+    """Singular values of weight matrices, {name: [k], each over its largest}."""
+
+    def draw(axes):
+        for number, (name, values) in enumerate(spectra.items()):
+            axes.semilogy(
+                np.linspace(0, 1, len(values)), np.maximum(values, 1e-6), '.-',
+                color=COLOURS[number % len(COLOURS)], alpha=1 - 0.5 * (number >= len(COLOURS)),
+                label=f'{name} ({len(values)})',
+            )  # fmt: skip
+        axes.set_ylim(max(1e-6, min(values.min() for values in spectra.values()) / 2), 1.5)
+        axes.set_xlabel('singular values by falling size: 0 the first, 1 the last')
+        axes.set_ylabel('value / largest')
+        axes.legend(frameon=False, loc='upper left', bbox_to_anchor=(1, 1), fontsize=9)
+
+    return drawn(draw, 'How many directions do the weights pass on?', width=7.5)
+
+
+def explained(scores, columns):
+    """Shares of each latent that are read linearly, as a table of colours.
+
+    Args:
+      scores: {layer or representation: [k]}, first to last.
+      columns: k names of the latents.
+    """
+
+    def draw(axes):
+        table = np.array(list(scores.values()))
+        axes.imshow(np.clip(table, 0, 1), cmap='viridis', vmin=0, vmax=1, aspect='auto')
+        for (row, column), value in np.ndenumerate(table) if table.shape[1] <= 20 else ():
+            colour = 'k' if value > 0.6 else 'w'
+            axes.text(column, row, f'{value:.2f}', ha='center', va='center', color=colour, size=8)
+        axes.set_yticks(range(len(scores)), list(scores))
+        axes.set_xticks(range(len(columns)), columns, rotation=40, ha='right')
+        axes.grid(visible=False)
+
+    return drawn(
+        draw, 'What a linear map reads of each latent (adjusted R2: 1 all, 0 nothing)',
+        width=2.5 + 0.55 * len(columns), height=1.6 + 0.32 * len(scores),
+    )  # fmt: skip
+
+
+def by_layer(scores):
+    """Scores of groups of latents from layer to layer, {group: {layer: score}}."""
+
+    def draw(axes):
+        for number, (group, found) in enumerate(scores.items()):
+            axes.plot(list(found), list(found.values()), 'o-', color=COLOURS[number], label=group)
+        axes.set_ylim(min(-0.03, *(min(found.values()) for found in scores.values())), 1.03)
+        axes.set_ylabel('adjusted R2, mean of the group')
+        axes.tick_params(axis='x', rotation=40)
+        axes.legend(frameon=False)
+
+    title = f'How much of {" and ".join(scores)} is left in each layer?'
+    return drawn(draw, title, height=3.8)

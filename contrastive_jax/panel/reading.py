@@ -1,61 +1,128 @@
-"""What a classifier reads of each factor, and what the neighbours say."""
+"""What a classifier reads of each factor and class, and what the neighbours say."""
 
 import numpy as np
 
 from contrastive_jax.evaluation.factor_probes import probe_factors
 from contrastive_jax.evaluation.intervals import wilson
 from contrastive_jax.evaluation.knn import knn_accuracy
-from contrastive_jax.panel import pictures
+from contrastive_jax.evaluation.linear_probe import probe_and_classes
+from contrastive_jax.panel import classes, pictures
 from contrastive_jax.panel.section import Measure, Section, Value, value_of
 
 NEIGHBOURS = 20
+# Of more factors, all but the label have two lines: their probe and chance.
+READ_WHOLLY = 3
+# Factors of this name are 0 or 1: together they say which classes an example has.
+PRESENT = 'present_'
+
+MEANINGS = {
+    'linear probe': 'test accuracy of a logistic regression',
+    'chance': 'test accuracy of the class that is most frequent in training',
+    'top 5': 'of the same probe: the class is among the five most probable',
+    'train accuracy': 'of the same probe on the rows that it was fitted on',
+    '1-NN': 'test accuracy of the nearest training row, by cosine',
+}
+VOTE = 'test accuracy of the vote of the nearest training rows, by cosine'
 
 
 def section(material, key):
-    """Linear probe, 1-NN and weighted k-NN of every factor, for every representation."""
+    """Probes, classes and neighbours of every factor, for every representation."""
     del key
     title = 'What is read'
     if not material.train_factors:
         return Section(title, 'There are no labels or factors to read.')
+    present, others, reasons = sorted_factors(material)
+    results, left_out = probed(material, others) if others else ({}, {})
+    parts = []
+    if results:
+        levels = {factor: chance(material, factor) for factor in results}
+        shown = {
+            factor: {of: value_of(found, 'test_accuracy') for of, (found, _) in read.items()}
+            for factor, read in results.items()
+        }
+        caption = 'Linear probe of every factor, with 95 % intervals; the mark is chance.'
+        heading = 'What a linear probe reads (grey mark: chance)'
+        drawn = {caption: pictures.dots(shown, heading, 'test accuracy', levels)}
+        probes = {
+            factor: {of: found for of, (found, _) in read.items()}
+            for factor, read in results.items()
+        }
+        parts.append(((), drawn, {'probes': probes}))
+        for factor, read in results.items():
+            whole = len(results) <= READ_WHOLLY or factor == 'label'
+            measures = measures_of(material, factor, read, levels[factor], whole)
+            parts.append((measures, {}, {}))
+            if factor == 'label':
+                parts.append(classes.by_class({of: found for of, (_, found) in read.items()}))
+    if present:
+        parts.append(classes.several_classes(material, present))
+    reasons = {**reasons, **left_out}
+    return Section(
+        title,
+        ' '.join(f'{name} is not read: {reason}.' for name, reason in reasons.items()),
+        tuple(measure for measures, _, _ in parts for measure in measures),
+        {caption: picture for _, drawn, _ in parts for caption, picture in drawn.items()},
+        details={name: values for _, _, found in parts for name, values in found.items()},
+    )
+
+
+def sorted_factors(material):
+    """(Factors that say which classes an example has, those to probe, {one left out: why})."""
+    splits = material.train_factors, material.test_factors
+    present = [
+        name
+        for name in splits[0]
+        if name.startswith(PRESENT) and all(np.isin(of[name], (0, 1)).all() for of in splits)
+    ]
+    present = present if len(present) > 1 else []
+    others, reasons = [], {}
+    for name in splits[0]:
+        same = [
+            other for other in others if all(np.array_equal(of[name], of[other]) for of in splits)
+        ]
+        if same:
+            reasons[name] = f'it is {same[0]} again'
+        elif name not in present:
+            others.append(name)
+    return present, others, reasons
+
+
+def probed(material, names):
+    """({factor: {representation: what `probe_and_classes` gives}}, {one left out: why})."""
+    train, test = (
+        {name: factors[name] for name in names}
+        for factors in (material.train_factors, material.test_factors)
+    )
     found = {
         name: probe_factors(
-            material.train[name], material.train_factors, material.test[name], material.test_factors
+            material.train[name], train, material.test[name], test, probe=probe_and_classes
         )
         for name in material.train
     }
     left_out = next(iter(found.values()))['left_out']
-    results = {
+    return {
         factor: {name: probes['results'][factor] for name, probes in found.items()}
-        for factor in material.train_factors if factor not in left_out
-    }  # fmt: skip
-    text = ' '.join(f'{name} is not read: {reason}.' for name, reason in left_out.items())
-    if not results:
-        return Section(title, text)
-    measures = [m for factor, read in results.items() for m in measures_of(material, factor, read)]
-    shown = {
-        factor: {of: value_of(result, 'test_accuracy') for of, result in read.items()}
-        for factor, read in results.items()
+        for factor in names if factor not in left_out
+    }, left_out  # fmt: skip
+
+
+def measures_of(material, factor, read, level, whole):
+    """The measures of one factor, from {representation: what `probe_and_classes` gives}."""
+    titles = {
+        'test_accuracy': 'linear probe',
+        'test_top5': 'top 5',
+        'train_accuracy': 'train accuracy',
     }
-    levels = {factor: chance(material, factor) for factor in results}
-    caption = 'Linear probe of every factor, with 95 % intervals; the line is chance.'
-    drawn = {caption: pictures.bars(shown, levels, 'test accuracy')}
-    return Section(title, text, tuple(measures), drawn)
-
-
-def measures_of(material, factor, read):
-    """The measures of one factor, from {representation: what `linear_probe` gives}."""
-    level = f'test accuracy of a logistic regression; chance {chance(material, factor):.3g}'
-    for name, title, meaning in (
-        ('test_accuracy', 'linear probe', level),
-        ('test_top5', 'top 5', 'the class is among the five most probable'),
-        ('train_accuracy', 'train accuracy', 'of the same probe on the rows that it was fitted on'),
-    ):
-        if values := {of: value_of(r, name) for of, r in read.items() if name in r}:
-            yield Measure(f'{factor}: {title}', values, meaning)
-    for k in sorted({1, min(NEIGHBOURS, len(material.train_factors[factor]))}):
+    for name, title in [*titles.items()][: None if whole else 1]:
+        if values := {
+            of: value_of(found, name) for of, (found, _) in read.items() if name in found
+        }:
+            yield Measure(f'{factor}: {title}', values, MEANINGS[title])
+    yield Measure(f'{factor}: chance', {of: Value(level) for of in read}, MEANINGS['chance'])
+    few = min(NEIGHBOURS, len(material.train_factors[factor]))
+    for k in sorted({1, few}) if whole else ():
         values = {of: neighbours(material, of, factor, k) for of in read}
-        meaning = 'test accuracy of the vote of the nearest training rows, by cosine'
-        yield Measure(f'{factor}: {k}-NN', values, meaning)
+        yield Measure(f'{factor}: {k}-NN', values, MEANINGS.get(f'{k}-NN', VOTE))
 
 
 def chance(material, factor):

@@ -17,11 +17,11 @@ class Value(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """One quantity of each representation.
+    """One quantity of each representation: a row of a table.
 
     Attributes:
       name: as in the report.
-      values: dict of representation to `Value`.
+      values: dict of a column of the table, as a rule a representation, to `Value`.
       meaning: how to read it, in words.
     """
 
@@ -39,6 +39,8 @@ class Section(NamedTuple):
       measures: a list of `Measure`.
       pictures: dict of caption to PNG bytes.
       warnings: sentences of the doctor.
+      details: what is too long for a table and stands in the JSON alone: nested dicts of numbers,
+        words and arrays of them.
     """
 
     title: str
@@ -46,6 +48,7 @@ class Section(NamedTuple):
     measures: tuple = ()
     pictures: dict = {}
     warnings: tuple = ()
+    details: dict = {}
 
 
 def value_of(results, name):

@@ -105,6 +105,7 @@ def embeddings_of_run(
             if name.startswith(FACTOR)
         },
         ids=found['ids'],
+        latents=found.get('latents'),
         source=f'{split} examples of {path}, nothing drawn, encoder: {named}',
     )
 

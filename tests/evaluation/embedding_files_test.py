@@ -11,11 +11,13 @@ ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 def test_what_is_saved_comes_back(tmp_path):
     factors = {'label': np.arange(4), 'code': np.array([1, 0, 1, 0])}
-    given = Embeddings(ROWS, ROWS[:, :2], factors, np.array([7, 5, 3, 1]), 'a test')
+    given = Embeddings(
+        ROWS, ROWS[:, :2], factors, np.array([7, 5, 3, 1]), 'a test', ROWS[:, 1:] / 2
+    )
     path = tmp_path / 'deep' / 'one.npz'
     save(path, given, 'test split, nothing drawn')
     found = load(path)
-    for name in ('h', 'z', 'ids'):
+    for name in ('h', 'z', 'ids', 'latents'):
         np.testing.assert_array_equal(getattr(found, name), getattr(given, name))
     assert list(found.factors) == ['label', 'code']
     np.testing.assert_array_equal(found.factors['code'], factors['code'])
@@ -29,6 +31,7 @@ def test_files_of_other_programs(tmp_path):
     np.save(tmp_path / 'rows.npy', ROWS.astype(np.float16))
     found = load(tmp_path / 'rows.npy')
     assert (found.h.dtype, found.z, found.factors, found.ids) == (np.float32, None, {}, None)
+    assert found.latents is None
     np.savez(tmp_path / 'rows.npz', embeddings=ROWS, labels=np.arange(4.0))
     assert load(tmp_path / 'rows.npz').factors['label'].tolist() == [0, 1, 2, 3]
 
@@ -43,6 +46,7 @@ def test_files_of_other_programs(tmp_path):
             r'label of .*one a row, \[4\]',
         ),
         (dict(embeddings=ROWS, projections=ROWS[:2]), '4 embeddings and 2 projections'),
+        (dict(embeddings=ROWS, latents=ROWS[:3]), '4 embeddings and 3 latents'),
         (dict(embeddings=np.where(ROWS == 5, np.nan, ROWS)), '1 of 4 embeddings of .*row 1'),
         (dict(embeddings=ROWS, factor_x=ROWS[:, 0] + 0.5), 'x of .* must be integers'),
     ],

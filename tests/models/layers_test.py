@@ -7,7 +7,7 @@ import pytest
 
 from contrastive_jax import models
 from contrastive_jax.errors import BadInput
-from contrastive_jax.models.layers import layer_outputs
+from contrastive_jax.models.layers import layer_outputs, main_layers
 from contrastive_jax.models.resnet import intermediates
 
 IMAGES = jax.random.uniform(jax.random.key(0), (2, 8, 8, 3))
@@ -33,6 +33,34 @@ def test_every_dense_layer_of_an_mlp():
     assert {rows.shape for rows in found.values()} >= {(2, 5), (2, 4), (2, 3)}
     _, z = network.apply(variables, IMAGES, train=False)
     assert any(rows.shape == z.shape and jnp.array_equal(rows, z) for rows in found.values())
+
+
+@pytest.mark.parametrize(
+    ('network', 'side', 'expected'),
+    [
+        (models.mlp(widths=(2,) * 11, head_widths=()), 8, [f'Dense_{i}' for i in range(11)]),
+        (
+            models.convnet(channels=(2, 2), features=3, head_widths=(2, 2)),
+            8,
+            ['block_group_1', 'block_group_2'],
+        ),
+        (
+            models.resnet(depth=18, width=1 / 16, stem='cifar', dimensions=3),
+            8,
+            [f'block_group_{i}' for i in range(1, 5)],
+        ),
+    ],
+)
+def test_the_main_layers_of_each_network_first_to_last(network, side, expected):
+    images = jax.ShapeDtypeStruct((1, side, side, 3), jnp.float32)
+    key = jax.random.key(0)
+    variables = jax.eval_shape(lambda x: network.init(key, x, train=False), images)
+    found = jax.eval_shape(lambda v, x: layer_outputs(network, v, x), variables, images)
+    assert main_layers(found) == expected
+
+
+def test_a_network_of_other_layers_has_no_main_ones():
+    assert main_layers(['Transformer_0', 'head']) == []
 
 
 def test_an_unknown_layer_is_refused_with_the_names_there_are():

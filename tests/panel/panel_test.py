@@ -3,14 +3,15 @@
 import html.parser
 import json
 
+import jax
 import numpy as np
 import pytest
 
 from contrastive_jax import panel
 from contrastive_jax.errors import BadInput
-from contrastive_jax.evaluation import alignment, linear_probe, uniformity
+from contrastive_jax.evaluation import alignment, hardness, linear_probe, uniformity
 from contrastive_jax.evaluation.embedding_files import Embeddings
-from contrastive_jax.panel import information, page, reading
+from contrastive_jax.panel import dimensions, geometry, information, latents, page, reading
 from contrastive_jax.panel.material import of_files
 
 
@@ -39,6 +40,34 @@ def test_every_number_is_that_of_the_function(material):
         assert found['uniformity'][name].value == pytest.approx(uniformity(material.test[name]))
         assert found['alignment'][name].value == alignment(*material.test_views[name])
     assert {'views, bits', 'class, bits'} <= set(found)
+
+
+def test_who_receives_the_gradient_is_that_of_the_function(material):
+    for given, temperature in ((None, 0.2), (0.3, 0.3)):
+        section = geometry.section(material._replace(temperature=given), jax.random.key(0))
+        found = {measure.name: measure.values for measure in section.measures}
+        for name in ('h', 'z'):
+            expected = hardness(*material.test_views[name], temperature=temperature)
+            assert found['temperature'][name].value == temperature
+            assert found['negatives'][name].value == 99
+            for field, value in (
+                ('gradient_on_nearest_tenth', expected['gradient_share'][0]),
+                ('effective_negatives', expected['effective_negatives']),
+            ):
+                assert found[field][name].value == pytest.approx(value)
+            (shares,) = section.details.values()
+            np.testing.assert_allclose(
+                shares[name][f'{temperature:g}'], expected['gradient_share'], rtol=1e-6
+            )
+
+
+def test_spectra_of_unit_rows_and_as_they_are(material):
+    scaled = material._replace(test={'h': 3 * material.test['h']})
+    section = dimensions.section(scaled, jax.random.key(0))
+    found = {measure.name: measure.values['h'].value for measure in section.measures}
+    variance = 9 * np.var(material.test['h'].astype(float), axis=0, ddof=1).sum()
+    assert found['variance_unscaled'] == pytest.approx(variance, rel=1e-5)
+    assert found['above_1_percent_unscaled'] == 6
 
 
 def test_rows_alone_are_enough(material):
@@ -98,6 +127,15 @@ def test_one_file_is_halved_without_overlap():
     np.testing.assert_array_equal(a, found.test['h'])
 
 
+def test_latents_of_a_file_stay_beside_their_rows():
+    given = embeddings(21)
+    given = given._replace(latents=given.h[:, :2])
+    for found in (of_files(given), of_files(given, embeddings(9, seed=1))):
+        np.testing.assert_array_equal(found.test_latents, found.test['h'][:, :2])
+        found = by_name([latents.section(found, None)])
+        assert found['all: R2']['h'].value == pytest.approx(1)
+
+
 def test_two_files_keep_their_rows():
     found = of_files(embeddings(9), embeddings(12, seed=1))
     assert (len(found.train['h']), len(found.test['h'])) == (12, 9)
@@ -122,7 +160,7 @@ def test_a_perfect_probe_is_drawn(material):
     )  # fmt: skip
     found = reading.section(perfect, None)
     assert found.measures[0].values['h'].value == 1
-    assert len(found.pictures) == 1
+    assert len(found.pictures) == 2  # the factor, and its classes
 
 
 def test_projections_in_one_file_alone_are_measured_and_not_probed():
