@@ -25,6 +25,7 @@ def heads(features, width, dimensions, bound):
     return tuple(make(f) for f in (features[:1] if bound == 'nt_xent' else features))
 
 
+@functools.partial(jax.jit, static_argnames=('count', 'size', 'num_batches'))
 def batches(key, count, size, num_batches):
     """Places of whole batches [b, size], b >= num_batches: passes in which no row comes twice."""
     in_pass = count // size

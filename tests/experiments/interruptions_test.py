@@ -50,10 +50,17 @@ def arrays_of(workdir):
     return ocp.StandardCheckpointer().restore(newest / 'default')
 
 
+@pytest.fixture(scope='module')
+def whole(tmp_path_factory):
+    """A run that nothing interrupts."""
+    workdir = tmp_path_factory.mktemp('runs') / 'whole'
+    assert start(workdir).wait() == 0
+    return workdir
+
+
 @pytest.mark.slow
-def test_a_run_interrupted_at_random_moments_ends_bit_identical(tmp_path):
-    whole, broken = tmp_path / 'whole', tmp_path / 'broken'
-    assert start(whole).wait() == 0
+def test_a_run_interrupted_at_random_moments_ends_bit_identical(tmp_path, whole):
+    broken = tmp_path / 'broken'
     generator = random.Random(0)
     found = []
     while len(found) < MOMENTS:
@@ -96,10 +103,9 @@ def small_disk(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_on_a_full_disk_fails_naming_what_is_kept_and_goes_on_when_there_is_room(
-    tmp_path, small_disk
+    tmp_path, small_disk, whole
 ):
-    whole, broken, said = tmp_path / 'whole', small_disk / 'run', tmp_path / 'said.txt'
-    assert start(whole).wait() == 0
+    broken, said = small_disk / 'run', tmp_path / 'said.txt'
     with said.open('w') as output:
         process = start(broken, output)
         deadline = time.monotonic() + 120

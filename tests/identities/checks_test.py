@@ -93,6 +93,10 @@ def ignores_the_pairs(z1, z2):
     return jnp.mean(jnp.square(z1)) + jnp.mean(jnp.square(z2))
 
 
+def hardly_sees_the_pairs(z1, z2):
+    return ignores_the_pairs(z1, z2) + 1e-6 * jnp.mean(jnp.square(z1 - z2))
+
+
 def has_a_nan_gradient(z1, z2):
     return good(z1, z2) + jnp.sqrt(jnp.sum(jnp.square(z1 - z1)))
 
@@ -116,6 +120,7 @@ def test_everything_that_must_hold_holds_for_a_good_loss():
         (forgets_the_last_row, 'permuted_pairs_change_nothing'),
         (cancels_digits, 'float64_agrees'),
         (ignores_the_pairs, 'mispairing_is_worse'),
+        (hardly_sees_the_pairs, 'mispairing_is_worse'),
         (has_a_nan_part, 'finite_at_zero_rows'),
         (overflows_at_zero_rows_only, 'finite_at_extreme_temperature'),
         (has_a_wrong_gradient, 'gradient_is_the_derivative'),

@@ -27,17 +27,30 @@ def experiment_of(config, **sections):
     return build(config, sharding.data_mesh(1))
 
 
-def two_steps(experiment, first=(0, 900, 1800, 2700), second=(0, 900, 3600, 3999)):
-    """The states before, between and after two steps, the metrics, and the images [n, h, w, c]."""
+def two_steps(
+    experiment, first=(0, 900, 1800, 2700), second=(0, 900, 3600, 3999), sides_differ=False
+):
+    """The states before, between and after two steps, the metrics, and the images [n, h, w, c].
+
+    The two sides of a pair are one image, or, where they differ, the image of a place and that of
+    the place before it.
+    """
     step, states, rows, images = jax.jit(experiment.train_step), [], [], []
     states.append(experiment.init_state(experiment.seed_key))
     for ids in (first, second):
         batch = experiment.train.source.take(np.asarray(ids))
         images.append(jnp.asarray(batch['image'], jnp.float32) / 255)
+        if sides_differ:
+            batch |= {f'partner_{name}': before(of) for name, of in batch.items()}
         state, metrics = step(states[-1], batch, experiment.train_tables, experiment.seed_key)
         states.append(state)
         rows.append(metrics)
     return states, rows, images, (first, second)
+
+
+def before(rows):
+    """The rows of the places before."""
+    return np.roll(rows, 1, axis=0)
 
 
 def projections(experiment, params, images):
@@ -94,14 +107,14 @@ def test_a_queue_is_read_before_and_written_after_and_wraps(config):
         memory=dict(size=6),
         target=dict(momentum=0.7),
     )
-    states, rows, images, _ = two_steps(experiment)
+    states, rows, images, _ = two_steps(experiment, sides_differ=True)
     jax.tree.map(np.testing.assert_array_equal, states[0].target, states[0].params)
     expected = list(np.float64(states[0].memory['rows']))
     np.testing.assert_allclose(np.linalg.norm(expected, axis=1), 1, atol=1e-6)
     place = 0
     for number in (0, 1):
         queries = unit(projections(experiment, states[number].params, images[number]))
-        keys = unit(projections(experiment, states[number].target, images[number]))
+        keys = unit(projections(experiment, states[number].target, before(images[number])))
         positive = np.sum(queries * keys, axis=1) / 0.5
         against = queries @ np.stack(expected).T / 0.5
         loss = softmax_loss(positive, np.concatenate([positive[:, None], against], axis=1))
@@ -117,7 +130,7 @@ def test_a_queue_is_read_before_and_written_after_and_wraps(config):
     def gradient_of(number, params):
         state = states[number]
         constants = jnp.asarray(
-            unit(projections(experiment, state.target, images[number])), jnp.float32
+            unit(projections(experiment, state.target, before(images[number]))), jnp.float32
         )
         oldest_first = jnp.asarray(np.roll(state.memory['rows'], -state.memory['oldest'], axis=0))
 
@@ -234,10 +247,12 @@ def test_clusters_start_alone_and_are_fitted_when_due(config):
     assert float(rows[0]['loss']) > np.mean(terms)
 
 
-def test_each_of_two_encoders_sees_its_view_and_faces_the_bank_of_the_other(config):
+@pytest.mark.parametrize('nearest', [None, 50])
+def test_each_of_two_encoders_sees_its_view_and_faces_the_bank_of_the_other(config, nearest):
     experiment = experiment_of(
         config,
         loss=dict(name='contrastive_multiview_coding', temperature=0.5),
+        memory=dict(background=dict(name='nearest', count=nearest)) if nearest else {},
         data=dict(probing='plain', source='photographs,size=12', data_dir=''),
         views=dict(name='luminance', beside='colour', area_range=(1.0, 1.0), aspect_range=(1, 1)),
     )
@@ -257,9 +272,12 @@ def test_each_of_two_encoders_sees_its_view_and_faces_the_bank_of_the_other(conf
         anchors = [np.float64(after.memory[f'bank{k}'])[list(ids[number])] for k in (1, 2)]
         loss = 0.0
         for own, other in ((0, 1), (1, 0)):
-            logits = anchors[own] @ banks[other].T / 0.5
-            positive = [logits[place, row] for place, row in enumerate(ids[number])]
-            loss += softmax_loss(positive, logits)
+            positive, candidates = [], []
+            for row, place in zip(anchors[own] @ banks[other].T / 0.5, ids[number], strict=True):
+                members = set(np.argsort(-row)[:nearest]) | {place}
+                positive.append(row[place])
+                candidates.append([row[j] for j in members])
+            loss += softmax_loss(positive, candidates)
         assert float(rows[number]['loss']) == pytest.approx(loss, rel=1e-5)
         for k in (0, 1):
             for anchor, row in zip(anchors[k], ids[number], strict=True):

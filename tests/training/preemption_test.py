@@ -66,12 +66,8 @@ def test_a_probe_on_the_first_process_is_left_when_another_is_asked_to_end(tmp_p
     flags = ('--config.num_steps=4', '--config.evaluate_every=2')
     group = processes.start(tmp_path / 'run', 2, *flags, program=[str(program)])
     assert any(line == 'fits\n' for line in iter(group[0].stdout.readline, ''))
-    group[1].send_signal(signal.SIGTERM)
-    asked = time.monotonic()
-    done = processes.finish(group)
-    assert time.monotonic() - asked < 30
-    assert [code for code, _, _ in done] == [42, 42], done
-    assert all('step 2 is saved' in err for _, _, err in done)
+    done = processes.end_by_sigterm(group, [1])
+    assert 'step 2 is saved' in processes.assert_preempted(done)
     assert 'fits' not in done[1][1]
     done = processes.finish(processes.start(tmp_path / 'run', 2, *flags))
     assert [code for code, _, _ in done] == [0, 0], done

@@ -1,6 +1,7 @@
 """Real processes that train as one on the loopback, each with 2 simulated devices."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -64,12 +65,33 @@ def finish(processes, seconds=240):
     return done
 
 
+def end_by_sigterm(processes, victims):
+    """Sends SIGTERM to some of a group, after which all end soon; what `finish` returns."""
+    for victim in victims:
+        processes[victim].send_signal(signal.SIGTERM)
+    asked = time.monotonic()
+    done = finish(processes)
+    assert time.monotonic() - asked < 30
+    return done
+
+
+def assert_preempted(done):
+    """All have ended with 42 and one sentence about the step that is saved; that sentence."""
+    assert [code for code, _, _ in done] == [42] * len(done), done
+    said = {err.split('SIGTERM came: ')[1].splitlines()[0] for _, _, err in done}
+    assert len(said) == 1, said
+    (sentence,) = said
+    assert 'is saved' in sentence
+    return sentence
+
+
 def wait_for_rows(workdir, count, processes, seconds=120):
     """Returns once the log has so many rows, or a process has ended."""
     deadline = time.monotonic() + seconds
-    while len(metrics_log.read(workdir)) < count and time.monotonic() < deadline:
+    while len(metrics_log.read(workdir)) < count:
         if any(process.poll() is not None for process in processes):
             return
+        assert time.monotonic() < deadline, f'{workdir} has no {count} rows after {seconds} s'
         time.sleep(0.02)
 
 
