@@ -172,6 +172,7 @@ def test_a_report_of_a_run_and_of_its_files(tmp_path):
     assert (tmp_path / 'other' / 'report.html').read_text().startswith('<!doctype html>')
 
 
+@pytest.mark.slow
 def test_an_evaluation_needs_a_run_or_a_file(tmp_path):
     done = run('evaluate')
     assert done.returncode == 2
@@ -188,6 +189,7 @@ def test_an_evaluation_needs_a_run_or_a_file(tmp_path):
     assert 'Traceback' not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_sweep_from_flags(tmp_path):
     done = run(
         'sweep', f'--config={CONFIG}', f'--workdir={tmp_path}', '--axis', 'data.num_bits=0,2',
@@ -198,6 +200,7 @@ def test_a_sweep_from_flags(tmp_path):
     assert (tmp_path / 'figure.png').exists()
 
 
+@pytest.mark.slow
 def test_a_loss_of_the_user_trains(tmp_path):
     (tmp_path / 'my_losses.py').write_text(
         'from contrastive_jax.losses import nt_xent\n'
@@ -217,6 +220,7 @@ def test_a_loss_of_the_user_trains(tmp_path):
     assert doubled['loss'] == pytest.approx(2 * plain['loss'], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_exits_with_1(tmp_path):
     done = run(
         'train', f'--config={CONFIG}', f'--workdir={tmp_path}', '--config.num_steps=20',

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 TABLE = 'results/lee2023/paper/table_vi.csv'
 
@@ -18,6 +20,7 @@ def width_of(png):
     return int.from_bytes(png.read_bytes()[16:20])
 
 
+@pytest.mark.slow
 def test_prints_the_table_and_writes_it_with_a_figure(tmp_path):
     done = run(f'--table={TABLE}', '--lower_is_better=alignment,uniformity', f'--output={tmp_path}')
     assert done.returncode == 0, done.stderr

@@ -293,6 +293,7 @@ def test_identical_rows_name_the_candidates():
         assert finding.detail.endswith(detail)
 
 
+@pytest.mark.slow
 def test_standard_loss_is_recognised_with_its_factor():
     def twice(a, b, *, temperature=0.2):
         return 2 * losses.nt_xent(a, b, temperature=temperature)[0] + 1

@@ -50,6 +50,7 @@ def test_typed_random_key_among_the_options(key, compiled, in_context):
             assert_close(found, expected)
 
 
+@pytest.mark.slow
 def test_two_axes_of_which_one_splits_the_rows_and_one_the_dimensions():
     expected = losses.nt_xent(ARRAYS['z1'], ARRAYS['z2'], temperature=0.2)
     mesh = explicit_mesh(2, 2)

@@ -27,8 +27,13 @@ ELSEWHERE = (
     checks.gradient_is_the_derivative,
 )
 # Compiled for four devices once more, or for two temperatures and run six times operation by
-# operation: too long for the ten-minute set.
-SLOW = (checks.explicit_mesh_axes, checks.finite_at_extreme_temperature)
+# operation: too long for the ten-minute set, in which any_mesh_test and the step's tests share a
+# batch among devices.
+SLOW = (
+    checks.any_number_of_devices,
+    checks.explicit_mesh_axes,
+    checks.finite_at_extreme_temperature,
+)
 CHECKS = [
     pytest.param(check, marks=pytest.mark.slow if check in SLOW else ())
     for check in checks.CHECKS

@@ -105,7 +105,7 @@ def test_supcon_of_single_positives_keeps_the_digits_of_a_small_loss(temperature
 def test_supcon_is_never_below_the_log_of_its_positives():
     """Classes that are points, far from each other: exactly the bound; and so 0 for pairs."""
     random = np.random.default_rng(0)
-    for size in (2, 3, 7):
+    for size in (2, 7):
         labels = np.repeat(np.arange(5), size)
         bound = np.float32(math.log(size - 1))
         for _ in range(5):

@@ -13,6 +13,7 @@ from contrastive_jax.models.resnet import intermediates
 IMAGES = jax.random.uniform(jax.random.key(0), (2, 8, 8, 3))
 
 
+@pytest.mark.slow
 def test_the_block_groups_of_a_resnet_by_name():
     network = models.resnet(depth=18, width=1 / 16, stem='cifar', dimensions=3)
     variables = network.init(jax.random.key(1), IMAGES, train=False)

@@ -229,6 +229,7 @@ def test_bfloat16_gives_about_the_features_of_float32():
     assert 1e-5 < np.abs(full - half).mean() < 0.03 * np.abs(full).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures('few_blocks')
 def test_training_moves_every_parameter_and_average():
     network = models.resnet(depth=50, width=1 / 16, stem='cifar', head_layers=3, dimensions=3)

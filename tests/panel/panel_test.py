@@ -163,6 +163,7 @@ def test_a_perfect_probe_is_drawn(material):
     assert len(found.pictures) == 2  # the factor, and its classes
 
 
+@pytest.mark.slow
 def test_projections_in_one_file_alone_are_measured_and_not_probed():
     found = of_files(embeddings(30, z=np.eye(30, 3)), embeddings(31, seed=1))
     sections = panel.measure(found)

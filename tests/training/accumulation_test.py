@@ -120,6 +120,7 @@ def compiled_step(experiment, batch_size):
         )
 
 
+@pytest.mark.slow
 def test_a_step_in_micro_batches_is_the_step_and_moves_no_image(accumulating):
     results = []
     for number in (4, 1):

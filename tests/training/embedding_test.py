@@ -142,6 +142,7 @@ def test_an_evaluation_is_left_between_two_batches(experiment, state):
         Evaluator(experiment, preempted).embed(state.variables, 'test')
 
 
+@pytest.mark.slow
 def test_the_material_of_a_run(config, tmp_path):
     config.num_steps = 2
     loop.train(config, tmp_path, quiet=True)

@@ -38,6 +38,7 @@ def read(experiment, evaluation=None):
     return given, variables
 
 
+@pytest.mark.slow
 def test_passes_are_views_of_the_training_images_drawn_as_in_training(small):
     experiment = build(small, sharding.data_mesh(2))
     (train_rows, train_codes, test_rows, _), variables = read(experiment)

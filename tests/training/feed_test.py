@@ -54,6 +54,7 @@ def final_state(path, config):
     return state
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings('ignore:photos')
 def test_a_run_on_crops_of_the_host_trains_and_continues_to_the_same_parameters(
     tmp_path, photos, monkeypatch
@@ -110,6 +111,7 @@ def test_the_two_crops_of_a_pair_share_their_bits(photos):
         np.testing.assert_array_equal(pixels, batch[f'{prefix}image'])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings('ignore:photos')
 @pytest.mark.parametrize('pairing', [(), ('label',)])
 def test_negatives_are_cropped_on_the_host_as_the_others_are(

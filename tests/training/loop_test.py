@@ -86,6 +86,7 @@ def test_evaluation_leaves_the_encoder_bit_identical(tmp_path, config):
     assert len(evaluated) == 6
 
 
+@pytest.mark.slow
 def test_divergence_is_a_failed_run_however_rarely_it_is_looked_at(tmp_path, config):
     config.optimizer = dict(name='adam', learning_rate=1e38, schedule='constant')
     config.log_every, config.evaluate_every, config.num_steps = 100, 1, 2
@@ -137,14 +138,17 @@ def timeless(path):
     ]
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
     ('place', 'visit', 'saved'),
     [
         ((metrics_log.MetricsLog, 'write'), 3, 3),  # between two steps, where no save is due
-        ((metrics_log.MetricsLog, 'write'), 2, 2),  # where one is
+        pytest.param((metrics_log.MetricsLog, 'write'), 2, 2, marks=SLOW),  # where one is
         ((evaluate.Evaluator, '__call__'), 1, 3),  # in an evaluation, which is made up for
-        ((evaluate.Evaluator, '__call__'), 2, 6),  # in the last one
-        ((Checkpoints, 'save'), 1, 2),
+        pytest.param((evaluate.Evaluator, '__call__'), 2, 6, marks=SLOW),  # in the last one
+        pytest.param((Checkpoints, 'save'), 1, 2, marks=SLOW),
     ],
 )
 def test_sigterm_saves_once_and_the_same_call_goes_on(
@@ -211,6 +215,7 @@ def test_a_damaged_newest_checkpoint_costs_the_steps_since_the_one_before(tmp_pa
     assert (tmp_path / 'broken' / 'damaged' / '6').is_dir()
 
 
+@pytest.mark.slow
 def test_a_finished_run_goes_on_when_its_length_may_change(tmp_path, config):
     train(config, tmp_path)
     config.num_steps = 8

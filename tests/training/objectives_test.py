@@ -107,6 +107,7 @@ FEW = ('queue', 'bootstrap', 'clusters')
 REST = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not in FEW]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('kind', [*FEW, *REST])
 def test_four_devices_train_as_one(config, kind):
     config = small(config, kind)

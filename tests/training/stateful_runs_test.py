@@ -117,6 +117,7 @@ def test_a_run_interrupted_while_clusters_are_fitted_is_the_whole_one(tmp_path, 
     assert_equal(*(final_state(tmp_path / name, config) for name in ('whole', 'broken')))
 
 
+@pytest.mark.slow
 def test_a_checkpoint_holds_the_bank_and_the_clusters(tmp_path, small):
     config = small('bank and clusters')
     train(config, tmp_path, quiet=True)
@@ -139,6 +140,7 @@ def test_a_checkpoint_holds_the_bank_and_the_clusters(tmp_path, small):
     assert evaluate_workdir(tmp_path)['step'] == 4  # it embeds the encoder alone
 
 
+@pytest.mark.slow
 def test_a_warm_start_takes_encoder_and_bank_once(tmp_path, small):
     config = small('bank and clusters')
     config.loss = ConfigDict(dict(name='instance_discrimination', temperature=0.2))

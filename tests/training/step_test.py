@@ -151,6 +151,7 @@ def test_negatives_are_both_views_of_all_examples_but_one_of_another_source(data
     assert not np.allclose(negatives[::2, ..., 0], negatives[1::2, ..., 0], atol=0.1)
 
 
+@pytest.mark.slow
 def test_negatives_from_another_source_train_on_four_devices_as_on_one(tmp_path, config):
     config.data.negatives = 'noise:100,size=28,channels=1'
     config.num_steps = 3
@@ -253,6 +254,7 @@ def test_pairs_of_one_class_are_trained_on(tmp_path, config):
         build(config)
 
 
+@pytest.mark.slow
 def test_tables_and_backgrounds_of_each_side_reach_training_and_evaluation(tmp_path, config):
     config.data = ConfigDict(
         dict(

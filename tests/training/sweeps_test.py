@@ -129,6 +129,7 @@ def test_a_point_that_is_not_there_is_refused(tmp_path, config, index):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_points_run_alone_leave_the_table_to_the_whole_sweep(tmp_path, config):
     points = sweeps.points([], {'seed': [0, 1]}, None)
     for index, there in ((1, ['seed=1']), (0, ['seed=0', 'seed=1'])):
