@@ -56,15 +56,16 @@ def identifiability(train, train_latents, test, test_latents, *, groups=None, he
     Returns:
       dict of floats: `mean_r2`, `mean_adjusted_r2` with `mean_adjusted_r2_low` and
       `mean_adjusted_r2_high`, <group>_r2 and <group>_adjusted_r2; `latent_<i>_adjusted_r2`;
-      `regressors`. The interval is at least a 95 % one: it takes the errors of the latents to go
-      together, and leaves out the draw of rows that are only fitted.
+      `regressors`. The 95 % interval takes the errors of the latents to go together, so that it is
+      wide rather than narrow; with held_out, the draw of the rows that are fitted is not in it, and
+      nothing is adjusted.
 
     Raises:
       BadInput: as `adjusted_r2`.
 
     Source: Rusak et al. 2022, Section 4; the public code fits and scores on the same draws.
     """
-    count, share = len(test), None
+    share = None
     if held_out:
         share = len(train) / (len(train) + len(test))
         test, test_latents = (
@@ -73,9 +74,7 @@ def identifiability(train, train_latents, test, test_latents, *, groups=None, he
     found = adjusted_r2(test, test_latents, groups=groups, train_share=share)
     each = {f'latent_{i}_adjusted_r2': r2 for i, r2 in enumerate(found.pop('adjusted_r2'))}
     del found['r2']
-    # The adjustment stretches 1 - R2, and its error with it.
-    stretch = (count - 1) / (count - found['regressors'] - 1)
-    error, middle = stretch * np.mean(found.pop('r2_error')), found['mean_adjusted_r2']
+    error, middle = np.mean(found.pop('adjusted_r2_error')), found['mean_adjusted_r2']
     ends = {
         'mean_adjusted_r2_low': middle - NORMAL_95 * error,
         'mean_adjusted_r2_high': middle + NORMAL_95 * error,
@@ -108,7 +107,7 @@ def rehearsal(name, options, *, train_rows, test_rows, features):
         chosen_recipe(*(full[of] for of in ('recipe', 'epochs', 'batch_size', 'learning_rate')))
         return options | {'epochs': 2}
     if name == 'identifiability':
-        least = min(train_rows, test_rows) if full['held_out'] else test_rows
+        least = train_rows if full['held_out'] else test_rows
         if least < features + 2:
             raise BadInput(
                 f'identifiability fits {features} features on {least} rows; it needs '

@@ -27,8 +27,8 @@ def test_agrees_with_scikit_learn(train_share):
     predicted = LinearRegression().fit(x[train], y[train]).predict(x[test])
     expected = r2_score(y[test], predicted, multioutput='raw_values')
     np.testing.assert_allclose(found['r2'], expected, rtol=1e-9)
-    count = len(y[test])
-    adjusted = 1 - (1 - expected) * (count - 1) / (count - 7)
+    # Of rows that the fit did not see there is nothing to adjust.
+    adjusted = expected if train_share else 1 - (1 - expected) * (80 - 1) / (80 - 7)
     np.testing.assert_allclose(found['adjusted_r2'], adjusted, rtol=1e-9)
     np.testing.assert_allclose(found['mean_r2'], expected.mean())
     np.testing.assert_allclose(found['mean_adjusted_r2'], adjusted.mean())
@@ -78,15 +78,42 @@ def test_duplicate_and_constant_columns_bring_nothing():
     np.testing.assert_allclose(nothing['adjusted_r2'], 0, atol=1e-12)
 
 
-def test_error_is_the_deviation_over_draws():
-    """Of 300 draws of 200 rows; five standard errors of a deviation, 300 draws leave 4 %."""
+@pytest.mark.parametrize(
+    ('rows', 'regressors', 'train_share'), [(200, 2, None), (100, 60, None), (400, 60, 0.5)]
+)
+def test_error_is_the_deviation_over_draws(rows, regressors, train_share):
+    """Of 300 draws, which leave 4 % of a deviation; with many regressors rather too large.
+
+    Of rows that were not fitted the draw of the fit is left out, so of one fit.
+    """
     found, errors = [], []
+    x, y = draw(9, rows, regressors), draw(10, rows, 1)
+    y += x[:, :1]
     for seed in range(300):
-        x = draw(seed, 200, 2)
-        result = adjusted_r2(x, x[:, :1] + draw(1000 + seed, 200, 1))
-        found.append(result['r2'][0])
-        errors.append(result['r2_error'][0])
-    np.testing.assert_allclose(np.mean(errors), np.std(found), rtol=0.2)
+        fresh = slice(rows // 2, None) if train_share else slice(None)
+        count = len(x[fresh])
+        x[fresh] = draw(seed, count, regressors)
+        y[fresh] = x[fresh, :1] + draw(1000 + seed, count, 1)
+        result = adjusted_r2(x, y, train_share=train_share)
+        found.append(result['adjusted_r2'][0])
+        errors.append(result['adjusted_r2_error'][0])
+    ratio = np.mean(errors) / np.std(found)
+    assert 0.85 < ratio < (1.6 if regressors * 2 > rows else 1.15)
+
+
+def test_what_is_scored_out_of_sample_is_not_adjusted_again():
+    """Half of the variance is read: 200 fitted rows and 100 regressors leave little of it."""
+    found = []
+    for seed in range(60):
+        x = draw(seed, 1000, 100)
+        y = x[:, :1] + draw(1000 + seed, 1000, 1)
+        found.append(adjusted_r2(x, y, train_share=0.2))
+    assert all(one['adjusted_r2'] == one['r2'] for one in found)
+    # The prediction error of least squares on normal rows: sigma^2 (1 + p / (n - p - 2)), less the
+    # intercept's share.
+    expected = 1 - (1 + 100 / (200 - 100 - 2)) / 2
+    middle = [one['mean_adjusted_r2'] for one in found]
+    assert abs(np.mean(middle) - expected) < 5 * np.std(middle) / 60**0.5 + 0.01
 
 
 def test_half_precision():

@@ -55,9 +55,30 @@ def test_what_is_identified_of_the_latents(held_out):
     assert found[f'{score}_low'] < 2.5 / 3 < found[f'{score}_high']
     assert found[f'{score}_high'] - found[f'{score}_low'] < 0.05
     # On the rows of the fit, n of them and p regressors, 1 - R2 is stretched by its known factor.
-    if not held_out:
-        stretch = (1 - found['style_adjusted_r2']) / (1 - found['style_r2'])
-        assert stretch == pytest.approx(1999 / 1996)
+    stretch = (1 - found['style_adjusted_r2']) / (1 - found['style_r2'])
+    assert stretch == pytest.approx(1 if held_out else 1999 / 1996)
+
+
+def test_what_is_held_out_is_scored_by_the_map_of_the_training_rows():
+    generator = np.random.default_rng(0)
+    train, test = generator.normal(size=(2, 300, 4))
+    sets = train, train[:, :2], test, 3 * test[:, :2]  # another map than that of training
+    held_out = protocols.identifiability(*sets, held_out=True)
+    # Each prediction is a third of the truth: 1 - (2/3)^2, but for the mean.
+    assert held_out['mean_r2'] == pytest.approx(5 / 9, abs=0.02)
+    assert protocols.identifiability(*sets)['mean_r2'] == pytest.approx(1)
+
+
+def test_the_interval_of_what_is_identified_grows_as_regressors_fit_the_noise():
+    """The truth is .5; the interval holds it although 150 of 200 regressors fit noise."""
+    covered = []
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        rows = generator.normal(size=(200, 150))
+        latents = rows[:, :1] + generator.normal(size=(200, 1))
+        found = protocols.identifiability(rows, latents, rows, latents)
+        covered.append(found['mean_adjusted_r2_low'] < 0.5 < found['mean_adjusted_r2_high'])
+    assert sum(covered) >= 34  # 38 of 40 at 95 %; fewer than 34 come once in 400 times
 
 
 def test_a_rehearsal_is_short_and_refuses_what_the_rows_refuse():
