@@ -66,13 +66,15 @@ def exit_code(main, argv):
     try:
         return main() or DONE
     except tuple(ENDINGS) as error:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         return tell(error)
 
 
 def preempt(number, frame):
     """The handler of SIGTERM where no step is under way: before the first and between two runs."""
-    del number, frame
-    raise Preempted('SIGTERM came between the steps; what was saved before is kept.')
+    del frame
+    signal.signal(number, signal.SIG_IGN)  # a second one must not disturb the ending
+    raise Preempted('SIGTERM came; what was written before is kept.')
 
 
 def check_config_flags(arguments):

@@ -107,7 +107,7 @@ class CroppedOnHost:
     """
 
     def __init__(self, source, ranges, entropy, crops):
-        self.source, self.ranges, self.entropy, self.number = source, ranges, entropy, crops
+        self.source, self.ranges, self.entropy, self.num_crops = source, ranges, entropy, crops
 
     def __len__(self):
         return len(self.source)
@@ -116,17 +116,21 @@ class CroppedOnHost:
         """As `take` of the source, of crops."""
         seeds = [int(np.random.SeedSequence((*self.entropy, i)).generate_state(1)[0]) for i in ids]
         rows = self.crops(ids, seeds)
-        every = [{**rows, 'image': rows['image'][:, k]} for k in range(self.number)]
-        return batches.paired(*every) if self.number == 2 else every[0]
+        every = [{**rows, 'image': rows['image'][:, k]} for k in range(self.num_crops)]
+        return batches.paired(*every) if self.num_crops == 2 else every[0]
 
     def crops(self, ids, seeds):
         """A dict of `image` [b, crops, h, w, c], `label` and `id`; see `EncodedSource.crops`."""
         if isinstance(self.source, sources.EncodedSource):
-            return self.source.crops(ids, seeds, crops=self.number, **self.ranges)
+            return self.source.crops(ids, seeds, crops=self.num_crops, **self.ranges)
         rows, shape = self.source.take(ids), self.source.image_shape
         images = [
             decode_and_crop(
-                encode(image), np.random.default_rng(seed), shape, crops=self.number, **self.ranges
+                encode(image),
+                np.random.default_rng(seed),
+                shape,
+                crops=self.num_crops,
+                **self.ranges,
             )
             for image, seed in zip(rows['image'], seeds, strict=True)
         ]

@@ -73,7 +73,9 @@ class OnlineProbe(NamedTuple):
         """
         kernel, bias = (np.asarray(classifier[name]) for name in ('kernel', 'bias'))
         logits = np.asarray(test[FEATURES[self.features]], np.float32) @ kernel + bias
-        right = np.argmax(logits, axis=1) == test[f'factor_{self.factor}']
+        # Of a classifier that is not finite no class is the greatest.
+        finite = np.isfinite(logits).all(axis=1)
+        right = finite & (np.argmax(logits, axis=1) == test[f'factor_{self.factor}'])
         low, high = wilson(int(right.sum()), len(right))
         return {
             'online_accuracy': float(right.mean()),

@@ -121,7 +121,7 @@ def run(config, points, root, figure, overrides=None):
     if rows and hosts.is_first():
         drawn = root / 'figure.png'
         with workdirs.named_in_errors(root, RunFailed):
-            reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure, score))
+            reporting.draw_sweep(drawn, rows, axes, figure_for(axes, figure, score, rows))
         say(f'wrote {root / "results.csv"} and {drawn}')
     return failed
 
@@ -174,7 +174,8 @@ def row_of(final, point, config, workdir):
 
 def score_of(config, points):
     """The name of the score of all points; BadInput where they have several."""
-    named = {point.get('evaluation.name', config.evaluation.name) for point in points}
+    own = config.get('evaluation', {}).get('name', '')  # what is missing, `check_fields` tells
+    named = {point.get('evaluation.name', own) for point in points}
     scores = sorted({protocols.score_of(name) for name in named})
     if len(scores) > 1:
         raise BadInput(
@@ -184,9 +185,9 @@ def score_of(config, points):
     return scores[0]
 
 
-def figure_for(axes, figure, score):
-    """The config's figure when it fits the axes, or the score against the first axis."""
-    if figure and figure['x'] in axes:
+def figure_for(axes, figure, score, rows):
+    """The config's figure when it fits the axes and rows, or the score against the first axis."""
+    if figure and figure['x'] in axes and all(figure['y'] in row for row in rows):
         return figure
     x = next((axis for axis in axes if axis != 'seed'), 'seed')
     return {'x': x, 'y': score, 'chance': figure.get('chance')}

@@ -39,8 +39,10 @@ def test_before_the_first_step_it_ends_a_run_with_its_exit_code(tmp_path, while_
     while not reached.exists() and time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
+    for _ in range(5):  # a launcher may pass on what the whole group was sent
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 42, said
-    assert said == 'preempted: SIGTERM came between the steps; what was saved before is kept.\n'
+    assert said == 'preempted: SIGTERM came; what was written before is kept.\n'
     assert not (tmp_path / 'run').exists()

@@ -193,6 +193,10 @@ def test_a_split_held_decoded_is_cropped_from_what_is_held():
     np.testing.assert_array_equal(alone[0][0], first[1])
     other = CroppedOnHost(source, part, (0, 2), 1).take(np.array([0, 1]))['image']
     assert (other != first).any((1, 2, 3)).all()
+    # Each example has a crop of its own, also where two images are one.
+    twice = arrays.ArraySource(images[[0, 0]], np.arange(2), 2, 'twice')
+    one, two = CroppedOnHost(twice, part, (0, 1), 1).take(np.array([0, 1]))['image']
+    assert np.any(one != two)
 
 
 def never(*arguments):

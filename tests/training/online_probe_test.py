@@ -16,6 +16,7 @@ from contrastive_jax.training import metrics_log, step
 from contrastive_jax.training.build import build
 from contrastive_jax.training.evaluate import evaluate_workdir
 from contrastive_jax.training.loop import train
+from contrastive_jax.training.online_probe import OnlineProbe
 
 ADAM = dict(name='adam', learning_rate=3e-3, schedule='cosine', weight_decay=1e-2)
 LARS = dict(name='lars', learning_rate=0.2, weight_decay=1e-2, warmup=0)
@@ -115,6 +116,15 @@ def test_a_run_logs_it_keeps_it_and_reads_it_again(small, tmp_path):
     again = evaluate_workdir(tmp_path)
     assert again['online_accuracy'] == final['online_accuracy']
     assert again['test_accuracy'] == final['test_accuracy']
+
+
+def test_a_classifier_that_is_not_finite_is_right_about_nothing():
+    probe = OnlineProbe('label', 'h', 2, None)
+    test = {'embeddings': np.float32([[1, 0], [0, 1]]), 'factor_label': np.array([0, 1])}
+    classifier = {'kernel': np.eye(2, dtype=np.float32), 'bias': np.zeros(2, np.float32)}
+    assert probe.measure(classifier, test)['online_accuracy'] == 1
+    classifier['bias'][0] = np.nan
+    assert probe.measure(classifier, test)['online_accuracy'] == 0
 
 
 def test_the_trained_parameters_of_the_randbit_notebook_are_139882_and_288_a_bit():

@@ -93,10 +93,14 @@ def test_a_failing_point_does_not_stop_the_others(tmp_path, config):
 
 def test_the_figure_of_the_config_is_used_when_its_axis_is_swept():
     own = {'x': 'data.num_bits', 'y': 'test_accuracy', 'chance': 0.1}
-    assert sweeps.figure_for(['seed', 'data.num_bits'], own, 'test_accuracy') is own
-    assert sweeps.figure_for(['seed', 'loss.temperature'], own, 'test_accuracy') == {
+    rows = [{'test_accuracy': 0.5}, {'test_accuracy': 0.4, 'style_r2': 0.1}]
+    assert sweeps.figure_for(['seed', 'data.num_bits'], own, 'test_accuracy', rows) is own
+    assert sweeps.figure_for(['seed', 'loss.temperature'], own, 'test_accuracy', rows) == {
         'x': 'loss.temperature', 'y': 'test_accuracy', 'chance': 0.1,
     }  # fmt: skip
+    # A metric that not every point has: where all of the latents are content, there is no style.
+    style = own | {'y': 'style_r2'}
+    assert sweeps.figure_for(['data.num_bits'], style, 'test_accuracy', rows) == own
 
 
 def test_points_of_a_sweep_have_one_score(config):
@@ -105,6 +109,8 @@ def test_points_of_a_sweep_have_one_score(config):
     points.append({'evaluation.name': 'identifiability'})
     with pytest.raises(BadInput, match='different scores: mean_adjusted_r2 and test_accuracy'):
         sweeps.score_of(config, points)
+    del config.evaluation  # which the build will tell
+    assert sweeps.score_of(config, points[:2]) == 'test_accuracy'
 
 
 def test_directories_do_not_depend_on_the_order_of_the_fields():
