@@ -28,11 +28,12 @@ OPTIONAL = {
 }
 
 
-def define(workdir=True):
-    """Defines --config and --workdir, both required, and a flag for each replaceable section.
+def define(workdir=True, required=True):
+    """Defines --config and --workdir, and a flag for each replaceable section.
 
     Args:
       workdir: whether the command has a --workdir.
+      required: whether both must be given.
     """
     config_flags.DEFINE_config_file('config', None, 'The config file to run.')
     if workdir:
@@ -44,7 +45,8 @@ def define(workdir=True):
     flags.DEFINE_bool(
         'deterministic', False, 'On a GPU, only operations that repeat to the bit; they are slower.'
     )
-    flags.mark_flags_as_required(['config', 'workdir'] if workdir else ['config'])
+    if required:
+        flags.mark_flags_as_required(['config', 'workdir'] if workdir else ['config'])
 
 
 def config_and_overrides():

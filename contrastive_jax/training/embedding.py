@@ -1,4 +1,4 @@
-"""Embeddings of a run's examples and views, by its encoder or by another."""
+"""Embeddings of the examples and views of a run, or of a config, by its encoder or by another."""
 
 import flax.linen as nn
 import jax
@@ -12,7 +12,7 @@ from contrastive_jax.evaluation.rows import checked_rows
 from contrastive_jax.models.layers import layer_outputs
 from contrastive_jax.models.resnet import ResNet
 from contrastive_jax.models.torchvision_weights import from_torchvision, read_weights
-from contrastive_jax.training import feed
+from contrastive_jax.training import build, feed
 from contrastive_jax.training import step as steps
 from contrastive_jax.training.embed_step import make_embed_step
 from contrastive_jax.training.restore import restored_run
@@ -44,20 +44,15 @@ def chosen_ids(source, limit, seed=0):
     return np.sort(np.random.default_rng(seed).choice(len(source), limit, replace=False))
 
 
-def embeddings_of_run(
-    path, split, *, step=None, encoder='', layer='', limit=None, normalize='imagenet'
-):
+def embeddings_of_run(path, split, *, step=None, encoder='', **options):
     """Embeddings of the examples of a run, by its encoder or by another.
 
     Args:
       path: the directory of the run.
       split: 'train' or 'test'.
       step: of the checkpoint; the newest sound one by default.
-      encoder: '' for the run's; 'untrained'; 'pixels'; a file of torchvision's weights; or
-        'module:function', from images [n, h, w, c] in [0, 1] to [n, d].
-      layer: in place of h; see `models.layers.layer_outputs`.
-      limit: as for `embed_split`.
-      normalize: of a file of weights, a key of NORMALIZATIONS: what its network was trained on.
+      encoder: '' for the run's, or as for `embeddings_of_config`.
+      **options: `layer`, `limit` and `normalize`, as there.
 
     Returns:
       An `Embeddings`.
@@ -66,8 +61,53 @@ def embeddings_of_run(
       BadInput: no run or checkpoint, an encoder or a layer that cannot be.
     """
     experiment, state = restored_run(path, step=step)
-    model, variables = experiment.model, state.variables
-    named = f'{encoder or f"step {int(state.step)}"}{layer and f", layer {layer}"}'
+    found = _embeddings(experiment, state.variables, split, encoder, **options)
+    named = encoder or f'step {int(state.step)}'
+    return found._replace(source=f'{split} examples of {path}, {found.source}{named}')
+
+
+def embeddings_of_config(config, split, *, encoder, **options):
+    """Embeddings of the data of a config, which need not have run, by a given encoder.
+
+    Args:
+      config: a ConfigDict.
+      split: 'train' or 'test'.
+      encoder: 'untrained'; 'pixels'; a file of torchvision's weights; or 'module:function', from
+        images [n, h, w, c] in [0, 1] to [n, d].
+      **options: `layer`, in place of h, see `models.layers.layer_outputs`; `limit`, the most
+        examples, see `embed_split`; `normalize`, of a file of weights, a key of NORMALIZATIONS:
+        what its network was trained on.
+
+    Returns:
+      An `Embeddings`.
+
+    Raises:
+      BadInput: no encoder is given, or as `embeddings_of_run`.
+    """
+    if not encoder:
+        raise BadInput(
+            "--encoder is '', but a config has no trained encoder: give untrained, pixels, a file "
+            'of weights or module:function, or the --workdir of a run.'
+        )
+    build.check_fields(config)
+    experiment = build.build(config)
+    found = _embeddings(experiment, untrained(experiment), split, encoder, **options)
+    source = f'{config.data.probing} of {config.data.source}'
+    return found._replace(source=f'{split} examples of {source}, {found.source}{encoder}')
+
+
+def untrained(experiment):
+    """The variables of the model as the config's seed initialises them."""
+    with jax.set_mesh(experiment.mesh):
+        return jax.jit(experiment.init_state)(experiment.seed_key).variables
+
+
+def _embeddings(
+    experiment, variables, split, encoder, *, layer='', limit=None, normalize='imagenet'
+):
+    """Embeddings by an encoder whose name the caller writes behind the `source`."""
+    model = experiment.model
+    how = f'nothing drawn, {layer and f"layer {layer}, "}'
     after, view = None, experiment.resting_view
     if ':' in encoder:
         after = applied(names.pick_or_import(losses, encoder, 'encoder'), experiment.image_shape)
@@ -76,13 +116,11 @@ def embeddings_of_run(
             raise BadInput(f'--layer is {layer!r}, but the encoder {encoder!r} has no layers.')
         model, variables = Pixels(), {}
     elif encoder == 'untrained':
-        with jax.set_mesh(experiment.mesh):
-            variables = jax.jit(experiment.init_state)(experiment.seed_key).variables
+        variables = untrained(experiment)
     elif encoder:
         variables = weights_from_file(model, variables, encoder)
         view = normalized(experiment.resting_view, normalize)
-        named += f' on images normalised by {normalize}'
-
+        how += f'normalised by {normalize}, '
     with jax.set_mesh(experiment.mesh):
         layers = (layer,) if layer else ()
         found = embed_split(
@@ -106,7 +144,7 @@ def embeddings_of_run(
         },
         ids=found['ids'],
         latents=found.get('latents'),
-        source=f'{split} examples of {path}, nothing drawn, encoder: {named}',
+        source=f'{how}encoder: ',
     )
 
 
@@ -125,8 +163,8 @@ def check_torchvision(model, what):
     if isinstance(model, ResNet) and model.variant == 'torchvision':
         return
     raise BadInput(
-        f"{what} need a run whose config.model is name='resnet' with variant='torchvision', and "
-        f'that of this run is a {type(model).__name__}'
+        f"{what} need a config.model of name='resnet' with variant='torchvision', and "
+        f'this one is a {type(model).__name__}'
         + (f' with variant={model.variant!r}.' if isinstance(model, ResNet) else '.')
     )
 
@@ -145,8 +183,8 @@ def normalized(view, normalize):
                 name for name, (of, _) in NORMALIZATIONS.items() if of.size in (1, image.shape[-1])
             ]
             raise BadInput(
-                f'--normalize is {normalize!r}, of {mean.size} channels, but the images of this '
-                f'run have {image.shape[-1]}; choose: {", ".join(fitting)}.'
+                f'--normalize is {normalize!r}, of {mean.size} channels, but these images '
+                f'have {image.shape[-1]}; choose: {", ".join(fitting)}.'
             )
         return (image - mean) / deviation
 

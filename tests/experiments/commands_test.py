@@ -67,6 +67,24 @@ def test_bad_flags_exit_with_2_and_one_sentence(tmp_path, flags, sentence):
     assert not (tmp_path / 'run').exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ('flags', 'sentence'),
+    [
+        ([], 'Give --workdir, the directory of a run, or --config, and not both.'),
+        (['--workdir=a', f'--config={CONFIG}'], 'and not both.'),
+        (['--workdir=a', '--views=none'], '--views is given, which --workdir does not read'),
+        ([f'--config={CONFIG}'], 'but a config has no trained encoder: give untrained, pixels'),
+        ([f'--config={CONFIG}', '--encoder=pixels', '--step=2'], 'a config has no checkpoints'),
+    ],
+)
+def test_what_embed_cannot_read_exits_with_2_and_one_sentence(tmp_path, flags, sentence):
+    done = run('embed', f'--output={tmp_path / "rows.npz"}', *flags)
+    assert done.returncode == 2, done.stderr
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
 def test_a_missing_flag_exits_with_2():
     done = run('train', f'--config={CONFIG}')
     assert done.returncode == 2
@@ -131,11 +149,18 @@ def test_the_encoder_of_a_run_goes_out_in_torchvisions_form(tmp_path):
     flags = [f'--workdir={workdir}', f'--encoder={output}', f'--output={tmp_path / "rows.npz"}']
     done = run('embed', *flags)
     assert done.returncode == 2
-    assert "--normalize is 'imagenet', of 3 channels, but the images of this run" in done.stderr
+    assert "--normalize is 'imagenet', of 3 channels, but these images have 1" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     done = run('embed', *flags, '--normalize=none', '--limit=20')
     assert done.returncode == 0, done.stderr
     assert '20 x 64' in done.stdout
+    # The config alone gives the data and the model as well.
+    of_config = [f'--config={CONFIG}', model, f'--encoder={output}', '--normalize=none']
+    again = run('embed', *of_config, '--limit=20', f'--output={tmp_path / "again.npz"}')
+    assert again.returncode == 0, again.stderr
+    rows = [np.load(tmp_path / f'{name}.npz') for name in ('rows', 'again')]
+    for name in ('embeddings', 'ids', 'labels'):
+        np.testing.assert_array_equal(rows[0][name], rows[1][name])
 
 
 @pytest.mark.slow
@@ -144,7 +169,7 @@ def test_the_weights_of_another_network_are_refused(tmp_path):
     assert run('train', f'--config={CONFIG}', f'--workdir={workdir}').returncode == 0
     done = run('export_weights', f'--workdir={workdir}', f'--output={output}')
     assert done.returncode == 2
-    assert "torchvision's weights need a run whose config.model is name='resnet'" in done.stderr
+    assert "torchvision's weights need a config.model of name='resnet'" in done.stderr
     assert not output.exists()
 
 

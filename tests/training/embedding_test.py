@@ -100,7 +100,7 @@ def test_encoders_in_place_of_that_of_the_run(config, tmp_path, monkeypatch):
 
 
 def test_weights_of_a_file_need_a_residual_network_and_images_that_fit(experiment, state):
-    with pytest.raises(BadInput, match="variant='torchvision', and that of this run is a ConvNet"):
+    with pytest.raises(BadInput, match="variant='torchvision', and this one is a ConvNet"):
         weights_from_file(experiment.model, state.variables, 'r18.safetensors')
     simclr = models.resnet(depth=18, width=1 / 16, stem='cifar')
     with pytest.raises(BadInput, match="is a ResNet with variant='simclr'"):
