@@ -40,7 +40,9 @@ BASELINES = flags.DEFINE_list('baselines', [], "Beside a run: 'untrained', 'pixe
 LIMIT = flags.DEFINE_integer('limit', 10000, 'The most examples of each split of a run.')
 SEED = flags.DEFINE_integer('seed', 0, 'Of what the measurements draw.')
 METRIC = flags.DEFINE_string(
-    'metric', '', "One measurement: linear_probe, sgd_probe or knn, with options: 'knn,k=1'."
+    'metric',
+    '',
+    "One measurement: linear_probe, sgd_probe, knn or identifiability, with options: 'knn,k=1'.",
 )
 FACTOR = flags.DEFINE_string('factor', None, "For --metric: a factor; default: the config's.")
 STEP = flags.DEFINE_integer('step', None, 'Of the checkpoint; empty: the newest.')

@@ -1,7 +1,8 @@
 """What a network holds at any of its layers, in inference mode."""
 
+import jax
 import jax.numpy as jnp
-from flax.traverse_util import flatten_dict
+from flax.traverse_util import flatten_dict, unflatten_dict
 
 from contrastive_jax.errors import BadInput
 
@@ -66,3 +67,30 @@ def main_layers(names):
         if found:
             return sorted(found, key=found.get)
     return []
+
+
+def layers_before_features(network, variables, images, layers):
+    """Those of some layers that the features h are made of; the others belong to the head.
+
+    A layer whose parameters are NaN makes h NaN if and only if h is made of it.
+
+    Args:
+      network: a Linen module, (images, train) -> (h, z).
+      variables: its parameters and batch statistics.
+      images: [n, ...], one is enough.
+      layers: names as in `layer_outputs`. One without parameters under its name, such as a block
+        group, is taken to stand before h.
+
+    Returns:
+      A list of names in the order given.
+    """
+    flat = flatten_dict(variables, sep='/')
+    features = jax.jit(lambda variables: network.apply(variables, images, train=False)[0])
+
+    def before(name):
+        inside = [path for path in flat if path.startswith(f'params/{name}/')]
+        spoilt = {path: jnp.full_like(flat[path], jnp.nan) for path in inside}
+        spoilt = unflatten_dict(flat | spoilt, sep='/')
+        return not inside or bool(jnp.isnan(features(spoilt)).any())
+
+    return [name for name in layers if before(name)]

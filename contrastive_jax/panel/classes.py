@@ -12,10 +12,18 @@ DRAWN = 24
 
 MEANINGS = {
     'mean of classes': 'of the same probe: mean over classes of the accuracy within each',
-    'worst class': 'of the same probe: accuracy within the class that is read worst',
+    'worst class': (
+        'of the same probe: accuracy within the class that is read worst, of many partly by chance'
+    ),
     'mean average precision': 'of one probe a class: are the rows that have it ranked first?',
     'prevalence': 'share of test rows with a class, mean over classes: that precision by chance',
-    'all right': 'share of test rows of which every class is rightly told to be there or not',
+    'all right': (
+        'share of test rows of which every class that is probed is rightly told to be there or not'
+    ),
+    'commonest combination': (
+        'share of test rows with those of these classes that most training rows have: all right by '
+        'guessing'
+    ),
 }
 
 
@@ -41,7 +49,8 @@ def by_class(within):
         Measure(f'label: {title}', {of: choose(of) for of in accuracy}, MEANINGS[title])
         for title, choose in (
             ('mean of classes', lambda of: Value(float(accuracy[of].mean()))),
-            ('worst class', lambda of: value(of, int(np.argmin(accuracy[of])))),
+            # Without an interval: one of a class chosen for its result covers far too seldom.
+            ('worst class', lambda of: Value(float(accuracy[of].min()))),
         )
     ]
     order = np.argsort(-next(iter(accuracy.values())), kind='stable')
@@ -57,7 +66,10 @@ def by_class(within):
         'Which classes does the linear probe read?',
         'test accuracy',
     )
-    caption = f'Test accuracy within each class, sorted by that of {next(iter(within))}.'
+    caption = (
+        f'Test accuracy within each class, sorted by that of {next(iter(within))}. Each interval '
+        'is of that class alone: the best and the worst of many are so partly by chance.'
+    )
     details = {
         'class': names,
         'test rows': rows,
@@ -75,25 +87,28 @@ def several_classes(material, present):
       present: the factors that say, 1 or 0, whether a class is there.
 
     Returns:
-      (measures, pictures, details), as in a `Section`; nothing where no class can be probed.
+      (measures, pictures, details, text), as in a `Section`; the text says what is left out.
     """
     train, test = (
         np.stack([factors[name] for name in present], axis=1)
         for factors in (material.train_factors, material.test_factors)
     )
-    read = np.flatnonzero((np.ptp(train, axis=0) > 0) & test.any(axis=0))
+    probed = np.ptp(train, axis=0) > 0
+    read = np.flatnonzero(probed & test.any(axis=0))
+    text = left_out(probed, test.any(axis=0))
     if not len(read):
-        return [], {}, {}
+        return [], {}, {}, text
     found = {
         name: multi_label_probe(material.train[name], train, material.test[name], test)
         for name in material.train
     }
     shares = test.mean(axis=0)
-    level = float(shares[read].mean())
+    level, guessed = float(shares[read].mean()), commonest(train[:, probed], test[:, probed])
     values = {
         'mean average precision': lambda results: results['mean_average_precision'],
         'prevalence': lambda results: level,
         'all right': lambda results: results['exact_match'],
+        'commonest combination': lambda results: guessed,
     }
     measures = [
         Measure(
@@ -119,4 +134,25 @@ def several_classes(material, present):
         'share of test rows': shares,
         'average precision': precisions,
     }
-    return measures, {caption: picture}, {'classes present': details}
+    return measures, {caption: picture}, {'classes present': details}, text
+
+
+def left_out(probed, tested):
+    """What of several classes is not read and why, from bool [c]: in train both, in test any."""
+    unprobed, untested = int(np.sum(~probed)), int(np.sum(probed & ~tested))
+    why = ' and '.join(
+        f'{count} {reason}'
+        for count, reason in (
+            (unprobed, 'not probed, for all training rows have it or none'),
+            (untested, 'without a precision, for no test row has it'),
+        )
+        if count
+    )
+    sentence = f'Of {len(probed)} classes present: {why}.' if why else ''
+    return sentence if np.any(probed & tested) else f'No class present can be read. {sentence}'
+
+
+def commonest(train, test):
+    """The share of the rows of `test` that are as the commonest one of `train`."""
+    combinations, counts = np.unique(train, axis=0, return_counts=True)
+    return float(np.mean((test == combinations[np.argmax(counts)]).all(axis=1)))

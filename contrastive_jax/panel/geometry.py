@@ -29,7 +29,10 @@ MEANINGS = {
     'negative_mean': 'mean cosine of views of two examples',
     'overlap': 'of the two histograms: 0 apart, 1 the same',
     'separation': 'cosine of the positive minus that of the nearest negative, on average',
-    'temperature': 'of the lines below: that of the loss of the run, else 0.2',
+    'temperature': (
+        "of the lines below: that of the run's loss where it is one fixed number of a softmax over "
+        'all negatives, else 0.2'
+    ),
     'gradient_on_nearest_tenth': 'of a loss of cosines: its share on the nearest 10 % of negatives',
     'effective_negatives': 'exp of the entropy of that gradient: how many negatives share it',
     'negatives': 'how many there were to share it',

@@ -25,15 +25,15 @@ def section(material, key):
     """Post-training estimates on the frozen features h, with their ceilings."""
     title = 'Mutual information'
     found, reasons = {}, []
-    view_key, class_key = jax.random.split(key)
-    pairs = pairs_by_kind(material, class_key)
+    critic_key, pairs_key = jax.random.split(key)
+    pairs = pairs_by_kind(material, pairs_key)
     for kind, (train, test) in pairs.items():
         num_pairs = min(PAIRS, len(train[0]), len(test[0]) // 2)
         if num_pairs < FEWEST:
             reasons.append(f'{kind}: {len(test[0])} held-out pairs are too few to estimate from.')
             continue
         found[kind] = estimate_mutual_information(
-            train, test, key=view_key, num_pairs=num_pairs, num_steps=STEPS
+            train, test, key=critic_key, num_pairs=num_pairs, num_steps=STEPS
         )
     if not pairs:
         reasons.append('An estimate needs two views of each example, or classes.')

@@ -34,7 +34,16 @@ def section(material, key):
     images, regions = material.local.images, material.local.regions
     side = max(1, min(images.shape[1:3]) // PATCHES)
     features = {f'pixels {side}x{side}': image_patches(images, side), **material.local.maps}
-    maps = {name: cluster_maps(values, CLUSTERS) for name, values in features.items()}
+    places = {name: math.prod(values.shape[:3]) for name, values in features.items()}
+    maps = {
+        name: cluster_maps(values, CLUSTERS)
+        for name, values in features.items() if places[name] >= CLUSTERS
+    }  # fmt: skip
+    few = ''.join(
+        f' {name} is left out: it has {count} places in all images, fewer than clusters.'
+        for name, count in places.items()
+        if name not in maps
+    )
     text = (
         f'{CLUSTERS} clusters of the local features of {len(images)} test images, of unit length, '
         'shared by all images. '
@@ -55,7 +64,8 @@ def section(material, key):
                 'as one which knows objects does; compare with an untrained encoder.'
             )
         for name, values in material.local.untrained.items():
-            results[name] |= renamed('untrained', cluster_maps(values, CLUSTERS), regions)
+            if name in maps:
+                results[name] |= renamed('untrained', cluster_maps(values, CLUSTERS), regions)
     # NaN where no image has two regions, or the objects are one.
     results = {
         of: {name: value for name, value in found.items() if not math.isnan(value)}
@@ -69,7 +79,7 @@ def section(material, key):
     file = io.BytesIO()
     figure.savefig(file, format='png', dpi=80)
     measures = tuple(measures_of(results, MEANINGS))
-    return Section('Local features', text, measures, {caption: file.getvalue()})
+    return Section('Local features', text + few, measures, {caption: file.getvalue()})
 
 
 def renamed(name, ids, regions):

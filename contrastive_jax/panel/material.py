@@ -36,10 +36,11 @@ class Material(NamedTuple):
       test_views: likewise, of examples held out from those.
       in_file_order: whether the rows come as they stand in a file of the user's.
       about: sentences that say where all this comes from.
-      temperature: of the run's loss, where that compares cosines; or None.
+      temperature: of the run's loss, where its gradient is a softmax of cosines over all negatives;
+        or None.
       test_latents: real numbers [m, k] that the test examples were made of, or None.
       latent_groups: dict of a name, 'content' or 'style', to its columns of the latents.
-      test_layers: dict of the layers of the encoder, first to last, to rows [m, w].
+      test_layers: dict of the layers of the encoder before h, first to last, to rows [m, w].
       weights: dict of name, which ends in 'kernel', to the matrix [inputs, outputs] of a dense
         layer.
       local: `LocalFeatures`, or None.

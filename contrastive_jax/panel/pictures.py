@@ -184,11 +184,9 @@ def information(found):
     """Estimates in bits with both ceilings, from {kind: `estimate_mutual_information`}."""
 
     def draw(axes):
-        for place, (kind, estimate) in enumerate(found.items()):
+        for place, estimate in enumerate(found.values()):
             value = estimate['bits']
-            error = None
-            if kind == 'views':  # of one class, pairs are not independent
-                error = [[value - estimate['bits_low']], [estimate['bits_high'] - value]]
+            error = [[value - estimate['bits_low']], [estimate['bits_high'] - value]]
             axes.bar([place], [value], 0.5, yerr=error, capsize=4, color=COLOURS[place])
             for name, style, align in (
                 ('ceiling_bits', '-', 'bottom'),

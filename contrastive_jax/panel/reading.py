@@ -54,12 +54,14 @@ def section(material, key):
             parts.append((measures, {}, {}))
             if factor == 'label':
                 parts.append(classes.by_class({of: found for of, (_, found) in read.items()}))
+    text = [f'{name} is not read: {why}.' for name, why in {**reasons, **left_out}.items()]
     if present:
-        parts.append(classes.several_classes(material, present))
-    reasons = {**reasons, **left_out}
+        *part, sentence = classes.several_classes(material, present)
+        parts.append(part)
+        text += [sentence] if sentence else []
     return Section(
         title,
-        ' '.join(f'{name} is not read: {reason}.' for name, reason in reasons.items()),
+        ' '.join(text),
         tuple(measure for measures, _, _ in parts for measure in measures),
         {caption: picture for _, drawn, _ in parts for caption, picture in drawn.items()},
         details={name: values for _, _, found in parts for name, values in found.items()},
@@ -76,7 +78,8 @@ def sorted_factors(material):
     ]
     present = present if len(present) > 1 else []
     others, reasons = [], {}
-    for name in splits[0]:
+    # The label first: of two that are equal it is the one to keep.
+    for name in sorted(splits[0], key=lambda name: name != 'label'):
         same = [
             other for other in others if all(np.array_equal(of[name], of[other]) for of in splits)
         ]

@@ -7,9 +7,10 @@ import numpy as np
 from flax.traverse_util import flatten_dict
 
 from contrastive_jax import randomness
+from contrastive_jax.data.sources import EncodedSource
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.embedding_files import FACTOR
-from contrastive_jax.models.layers import layer_outputs, main_layers
+from contrastive_jax.models.layers import layer_outputs, layers_before_features, main_layers
 from contrastive_jax.panel.material import LocalFeatures, Material
 from contrastive_jax.training import workdir
 from contrastive_jax.training.embedding import Pixels, chosen_ids, embed_split, embed_views
@@ -20,6 +21,15 @@ BASELINES = ('untrained', 'pixels')
 MOST_PIXELS = 10_000
 LOCAL_IMAGES = 64
 LARGEST_MAP = 32  # places along a side; larger maps are averaged over blocks of them
+# Losses whose gradient over the negatives of an anchor is a softmax of all their cosines, with the
+# weight exp(cosine / temperature). Of two encoders z has both, so that its cosines are neither's.
+SOFTMAX = (
+    'anisotropic_info_nce', 'contrastive', 'cross_view_info_nce', 'decoupled_nt_xent',
+    'generalized_contrastive', 'instance_discrimination', 'instance_discrimination_views',
+    'nt_xent', 'queue_contrastive', 'sphere_info_nce',
+)  # fmt: skip
+# Two programs that compute the same rows round them differently, by less than this share.
+ROUNDING = 1e-3
 
 
 def material_of_run(path, *, step=None, limit=10000, baselines=()):
@@ -53,25 +63,26 @@ def material_of_run(path, *, step=None, limit=10000, baselines=()):
             encoders['untrained'] = (first.variables, None)
         if 'pixels' in baselines:
             encoders['pixels'] = ({}, Pixels())
-        rows, factors, views = {}, {}, {}
+        rows, factors, views, own = {}, {}, {}, {}
         for split in ('train', 'test'):
             found = {
                 name: embed_split(experiment, variables, split, model=model, limit=limit)
                 for name, (variables, model) in encoders.items()
             }
-            own = found.pop('')
-            rows[split] = {'h': own['embeddings'], 'z': own['projections']}
+            own[split] = found.pop('')
+            rows[split] = {'h': own[split]['embeddings'], 'z': own[split]['projections']}
             rows[split] |= {name: others['embeddings'] for name, others in found.items()}
             factors[split] = {
                 name.removeprefix(FACTOR): values
-                for name, values in own.items()
+                for name, values in own[split].items()
                 if name.startswith(FACTOR)
             }
             views[split] = embed_views(experiment, state.variables, split, limit=limit)
     counts = ' and '.join(f'{len(rows[split]["h"])} {split}' for split in rows)
     about = [
         f'The run in {path} after step {int(state.step)}: {counts} examples, nothing drawn, and '
-        'views of them as in training.'
+        'views of them as in training.',
+        *held_decoded(experiment),
     ]
     if np.array_equal(rows['test']['h'], rows['test']['z']):
         for split in rows:
@@ -90,11 +101,26 @@ def material_of_run(path, *, step=None, limit=10000, baselines=()):
             experiment,
             state,
             workdir.read_config(path),
-            own,
+            own['test'],
             limit=limit,
             untrained=encoders.get('untrained', (None,))[0],
         ),
     )
+
+
+def held_decoded(experiment):
+    """A sentence on the splits whose views are not cropped as in training, if there are any."""
+    splits = [
+        split
+        for split in ('train', 'test')
+        if experiment.crops_on_host
+        and not isinstance(getattr(experiment, split).source, EncodedSource)
+    ]
+    if splits:
+        yield (
+            f'But the {" and ".join(splits)} images are held decoded: their crops are of images '
+            'that are scaled already, where training crops the images of the files.'
+        )
 
 
 def beyond_embeddings(experiment, state, config, own, *, limit=None, untrained=None):
@@ -126,18 +152,14 @@ def beyond_embeddings(experiment, state, config, own, *, limit=None, untrained=N
 
 
 def temperature_of(loss):
-    """The temperature of `config.loss`, if it is one number and the loss compares cosines."""
-    cosines = (
-        loss['name'] != 'box_info_nce'
-        and loss.get('similarity', 'cosine') == 'cosine'
-        and loss.get('prior', 'uniform_hypersphere') == 'uniform_hypersphere'
-    )
+    """The temperature of `config.loss`, if it is one fixed number of a softmax; see SOFTMAX."""
+    softmax = loss['name'] in SOFTMAX and loss.get('similarity', 'cosine') == 'cosine'
     temperature = loss.get('temperature')
-    return temperature if cosines and isinstance(temperature, int | float) else None
+    return temperature if softmax and isinstance(temperature, int | float) else None
 
 
 def rows_of_layers(experiment, variables, own, limit):
-    """What the main layers of the encoder make of the test examples, but for those that are h or z.
+    """What the main layers before h make of the test examples, but for one that is h or z itself.
 
     Args:
       experiment: a `build.Experiment`.
@@ -148,7 +170,12 @@ def rows_of_layers(experiment, variables, own, limit):
     Returns:
       dict of layer to [n, w], first to last.
     """
-    layers = main_layers(shapes_of_layers(experiment, variables))
+    layers = layers_before_features(
+        experiment.model,
+        variables,
+        np.zeros((1, *experiment.image_shape), np.float32),
+        main_layers(shapes_of_layers(experiment, variables)),
+    )
     if not layers:
         return {}
     found = embed_split(experiment, variables, 'test', layers=layers, limit=limit)
@@ -157,8 +184,15 @@ def rows_of_layers(experiment, variables, own, limit):
     return {
         name: values
         for name, values in rows.items()
-        if not any(np.array_equal(values, others) for others in known)
+        if not any(alike(values, others) for others in known)
     }
+
+
+def alike(rows, others):
+    """Whether two arrays are the same but for ROUNDING."""
+    return rows.shape == others.shape and bool(
+        np.max(np.abs(rows - others)) <= ROUNDING * np.max(np.abs(others))
+    )
 
 
 def shapes_of_layers(experiment, variables, pooled=True):

@@ -7,7 +7,7 @@ import pytest
 
 from contrastive_jax import models
 from contrastive_jax.errors import BadInput
-from contrastive_jax.models.layers import layer_outputs, main_layers
+from contrastive_jax.models.layers import layer_outputs, layers_before_features, main_layers
 from contrastive_jax.models.resnet import intermediates
 
 IMAGES = jax.random.uniform(jax.random.key(0), (2, 8, 8, 3))
@@ -69,3 +69,17 @@ def test_an_unknown_layer_is_refused_with_the_names_there_are():
     variables = network.init(jax.random.key(1), IMAGES, train=False)
     with pytest.raises(BadInput, match="no layer 'conv1', but: "):
         layer_outputs(network, variables, IMAGES, ['conv1'])
+
+
+@pytest.mark.parametrize('head', [(6, 7, 3), ()])
+def test_layers_behind_h_are_of_the_head(head):
+    network = models.mlp(widths=(4, 5), head_widths=head)
+    variables = network.init(jax.random.key(1), IMAGES, train=False)
+    layers = main_layers(layer_outputs(network, variables, IMAGES))
+    assert len(layers) == 2 + len(head)
+    found = layers_before_features(network, variables, IMAGES[:1], layers)
+    assert found == ['Dense_0', 'Dense_1']
+    # What holds no parameters stands before the features.
+    assert layers_before_features(network, variables, IMAGES[:1], ['block_group_1']) == [
+        'block_group_1'
+    ]

@@ -34,9 +34,11 @@ def test_the_worst_class_and_the_mean_leave_out_classes_without_test_rows():
         'label: worst class': {'h': 0.5, 'z': 0.1},
     }
     assert details['label: classes']['class'].tolist() == [5, 7]
-    worst = measures[1].values['h']
-    assert worst.low < 0.5 < worst.high
-    assert next(iter(drawn.values())).startswith(b'\x89PNG')
+    # The least of many is below the truth of its class; no interval of that class holds for it.
+    assert measures[1].values['h'] == (0.5, None, None)
+    ((caption, picture),) = drawn.items()
+    assert 'Each interval is of that class alone' in caption
+    assert picture.startswith(b'\x89PNG')
 
 
 def test_of_a_thousand_classes_the_ends_are_drawn_and_all_are_in_the_details(monkeypatch):
@@ -79,6 +81,7 @@ def test_several_classes_of_an_image_are_read_as_one_factor(material):
     assert values['classes: all right']['h'] == 1
     level = np.mean(list(material.test_factors.values()))
     assert values['classes: prevalence']['h'] == pytest.approx(level)
+    assert section.text == ''
     assert values['classes: mean average precision']['z'] == pytest.approx(level, abs=0.15)
     assert not any(name.startswith('present_') for name in values)
     assert len(section.pictures) == 1
@@ -109,3 +112,69 @@ def test_a_factor_that_repeats_another_is_read_once(material):
     )
     assert 'label_1 is not read: it is label again.' in section.text
     assert not any(measure.name.startswith('label_1') for measure in section.measures)
+
+
+def test_all_right_by_guessing_is_that_of_the_commonest_combination(material):
+    generator = np.random.default_rng(0)
+
+    def rare(count):
+        return {f'present_{c}': (generator.uniform(size=count) < 0.02) * 1 for c in range(5)}
+
+    train, test = rare(len(material.train['h'])), rare(len(material.test['h']))
+    section = reading.section(material._replace(train_factors=train, test_factors=test), None)
+    values = values_of(section.measures)
+    guessed = np.mean([not any(row) for row in zip(*test.values(), strict=True)])
+    assert guessed > 0.8
+    assert values['classes: commonest combination'] == {'h': guessed, 'z': guessed}
+    # The labels are drawn apart from the rows, which say nothing of them.
+    assert values['classes: all right']['h'] <= guessed
+
+
+def test_classes_that_cannot_be_read_are_counted_and_in_no_level(material):
+    material = several(material)
+    zeros, ones = (
+        [
+            np.full(len(of['present_0']), value)
+            for of in (material.train_factors, material.test_factors)
+        ]
+        for value in (0, 1)
+    )
+    halves = np.arange(len(zeros[0])) % 2
+    others = {
+        'present_never': zeros,
+        'present_always': ones,
+        'present_untested': [halves, zeros[1]],
+    }
+    train, test = (
+        {**of, **{name: splits[place] for name, splits in others.items()}}
+        for place, of in enumerate((material.train_factors, material.test_factors))
+    )
+    section = reading.section(material._replace(train_factors=train, test_factors=test), None)
+    values = values_of(section.measures)
+    level = np.mean([test[f'present_{c}'] for c in range(3)])
+    assert values['classes: prevalence']['h'] == pytest.approx(level)
+    assert 'Of 6 classes present: 2 not probed' in section.text
+    assert '1 without a precision' in section.text
+
+
+def test_where_no_class_can_be_read_the_reason_is_given(material):
+    splits = [
+        {f'present_{c}': np.zeros(len(rows['h']), int) for c in 'ab'}
+        for rows in (material.train, material.test)
+    ]
+    section = reading.section(
+        material._replace(train_factors=splits[0], test_factors=splits[1]), None
+    )
+    assert section.measures == ()
+    assert section.text.startswith('No class present can be read. Of 2 classes present: 2 not')
+
+
+def test_the_label_is_read_and_not_the_factor_before_it_that_is_the_same(material):
+    splits = [
+        {'digit': of['label'], **of} for of in (material.train_factors, material.test_factors)
+    ]
+    section = reading.section(
+        material._replace(train_factors=splits[0], test_factors=splits[1]), None
+    )
+    assert section.text == 'digit is not read: it is label again.'
+    assert 'label: classes' in section.details

@@ -70,3 +70,31 @@ def test_without_regions_there_is_the_picture_alone(material, local):
 
 def test_without_maps_there_is_no_section(material):
     assert local_features.section(material, None) is None
+
+
+def test_a_map_of_fewer_places_than_clusters_is_left_out_with_a_reason(material, local):
+    few = local.maps['block_group_2'][:, :1, :1][:2]
+    local = LocalFeatures(
+        local.images[:2],
+        {'block_group_1': local.maps['block_group_1'][:2], 'block_group_2': few},
+        local.regions[:2],
+        {'block_group_1': local.maps['block_group_1'][:2], 'block_group_2': few},
+    )
+    section = local_features.section(material._replace(local=local), None)
+    assert list(values_of(section)['untrained']) == ['block_group_1']
+    assert list(values_of(section)['places']) == ['pixels 2x2', 'block_group_1']
+    assert 'block_group_2 is left out: it has 2 places in all images' in section.text
+
+
+def test_known_regions_are_drawn_above_the_clusters(material, local, monkeypatch):
+    shown, picture = [], local_features.cluster_map_picture
+    monkeypatch.setattr(
+        local_features,
+        'cluster_map_picture',
+        lambda images, maps: shown.append(maps) or picture(images, maps),
+    )
+    local_features.section(material._replace(local=local), None)
+    assert list(shown[0]) == ['known regions', 'pixels 2x2', 'block_group_1', 'block_group_2']
+    np.testing.assert_array_equal(shown[0]['known regions'], local.regions)
+    local_features.section(material._replace(local=local._replace(regions=None)), None)
+    assert 'known regions' not in shown[1]

@@ -2,6 +2,8 @@
 
 import html.parser
 import json
+import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -9,9 +11,17 @@ import pytest
 
 from contrastive_jax import panel
 from contrastive_jax.errors import BadInput
-from contrastive_jax.evaluation import alignment, hardness, linear_probe, uniformity
+from contrastive_jax.evaluation import alignment, hardness, linear_probe, protocols, uniformity
 from contrastive_jax.evaluation.embedding_files import Embeddings
-from contrastive_jax.panel import dimensions, geometry, information, latents, page, reading
+from contrastive_jax.panel import (
+    dimensions,
+    geometry,
+    information,
+    latents,
+    page,
+    pictures,
+    reading,
+)
 from contrastive_jax.panel.material import of_files
 
 
@@ -59,6 +69,55 @@ def test_who_receives_the_gradient_is_that_of_the_function(material):
             np.testing.assert_allclose(
                 shares[name][f'{temperature:g}'], expected['gradient_share'], rtol=1e-6
             )
+
+
+def test_anchors_and_keys_are_drawn_from_all_rows(material, monkeypatch):
+    monkeypatch.setattr(geometry, 'ANCHORS', 5)
+    monkeypatch.setattr(geometry, 'KEYS', 20)
+    a, b = (np.arange(2, 202, dtype=np.float32).reshape(100, 2) + side for side in (0, 0.5))
+    seen = []
+
+    def recorded(anchors, keys, index, *, temperature):
+        np.testing.assert_array_equal(anchors + 0.5, keys[index])
+        seen.append([int(np.flatnonzero((b == row).all(axis=1))[0]) for row in keys])
+        return hardness(anchors, keys, index, temperature=temperature)
+
+    monkeypatch.setattr(geometry, 'hardness', recorded)
+    for seed in range(2):
+        found, _ = geometry.hard_negatives(a, b, jax.random.key(seed), None)
+        assert found['negatives'] == 19
+    drawn = {tuple(rows) for rows in seen}
+    assert len(drawn) == 2  # one for each key, whatever the temperature
+    assert all(len({*rows}) == 20 and max(rows) >= 40 for rows in drawn)
+    assert all(max(rows[:5]) >= 20 for rows in drawn)
+
+
+def test_held_out_pairs_of_a_class_share_no_example(material):
+    pairs = information.pairs_by_kind(material, jax.random.key(0))
+    held_out = np.concatenate(pairs['class'][1])
+    assert len(np.unique(held_out, axis=0)) == len(held_out) >= 98
+    label_of = {row.tobytes(): label for row, label in zip(
+        material.test['h'], material.test_factors['label'], strict=True
+    )}  # fmt: skip
+    assert all(
+        label_of[x.tobytes()] == label_of[y.tobytes()]
+        for x, y in zip(*pairs['class'][1], strict=True)
+    )
+
+
+def test_estimates_of_both_kinds_are_drawn_with_their_intervals(monkeypatch):
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    monkeypatch.setattr(pictures, 'drawn', lambda draw, *others, **options: draw(axes))
+    ceilings = dict(ceiling_bits=9.0, temperature_ceiling_bits=8.0)
+    pictures.information({
+        'views': dict(bits=5.0, bits_low=4.0, bits_high=5.5, **ceilings),
+        'class': dict(bits=2.0, bits_low=1.5, bits_high=3.0, **ceilings),
+    })  # fmt: skip
+    ends = [bars.errorbar.lines[2][0].get_segments()[0][:, 1].tolist() for bars in axes.containers
+            if hasattr(bars, 'errorbar') and bars.errorbar]  # fmt: skip
+    assert ends == [[4.0, 5.5], [1.5, 3.0]]
 
 
 def test_spectra_of_unit_rows_and_as_they_are(material):
@@ -169,3 +228,11 @@ def test_projections_in_one_file_alone_are_measured_and_not_probed():
     sections = panel.measure(found)
     assert set(by_name(sections)['label: linear probe']) == {'h'}
     assert set(by_name(sections)['uniformity']) == {'h', 'z'}
+
+
+def test_the_help_of_metric_names_every_protocol():
+    done = subprocess.run(
+        [sys.executable, '-m', 'experiments.evaluate', '--help'], capture_output=True, text=True
+    )
+    help_of = done.stdout.split('\n  --metric:')[1].split('\n  --output:')[0]
+    assert [name for name in protocols.__all__ if name not in help_of] == []
