@@ -1,7 +1,7 @@
 """How every command runs: flags in, one clear sentence on bad input, an exit code out.
 
 0: done, already finished, or help. 1: a run or a check failed. 2: bad input, flags included.
-42: preempted by SIGTERM after saving; the same command goes on.
+42: preempted by SIGTERM after saving; the same command goes on. 130: interrupted by Ctrl-C.
 """
 
 import logging
@@ -17,7 +17,7 @@ from absl import flags
 from contrastive_jax.errors import BadInput, Preempted, RunFailed
 from experiments import config_files
 
-DONE, FAILED, BAD_INPUT, PREEMPTED = 0, 1, 2, 42
+DONE, FAILED, BAD_INPUT, PREEMPTED, INTERRUPTED = 0, 1, 2, 42, 130
 ENDINGS = {  # the exit code and the word before the sentence
     BadInput: (BAD_INPUT, 'error'),
     RunFailed: (FAILED, 'failed'),
@@ -38,7 +38,7 @@ def run(main):
     tell_once()
     signal.signal(signal.SIGTERM, preempt)
     code = exit_code(main, sys.argv)
-    if code == PREEMPTED:  # what was left may still be at work on a thread
+    if code in (PREEMPTED, INTERRUPTED):  # what was left may still be at work on a thread
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -68,6 +68,9 @@ def exit_code(main, argv):
     except tuple(ENDINGS) as error:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         return tell(error)
+    except KeyboardInterrupt:
+        print('\ninterrupted: what was written before is kept.', file=sys.stderr)
+        return INTERRUPTED
 
 
 def preempt(number, frame):
@@ -128,9 +131,24 @@ def tell_once():
     def quiet(hook):
         return lambda error: None if told(error.exc_value) else hook(error)
 
+    def again(hook):
+        return lambda error: hook(error) if not raise_again(error.exc_value) else None
+
     threading.excepthook = quiet(threading.excepthook)
-    sys.unraisablehook = quiet(sys.unraisablehook)
+    sys.unraisablehook = again(quiet(sys.unraisablehook))
     logging.getLogger('absl').addFilter(lambda record: 'orbax' not in record.pathname)
+
+
+def raise_again(error):
+    """Sends a signal once more whose exception is lost, in a callback of C; whether it was one."""
+    if not isinstance(error, KeyboardInterrupt | Preempted):
+        return False
+    number = signal.SIGTERM if isinstance(error, Preempted) else signal.SIGINT
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, preempt)
+    # A little later, or it would be lost again, in the hook that calls this.
+    threading.Timer(0.1, os.kill, (os.getpid(), number)).start()
+    return True
 
 
 def use_large_pages():

@@ -64,7 +64,7 @@ def check_flags():
     """Raises BadInput for a flag that what is asked for does not read."""
     kind, unread = '--embeddings', ('baselines', 'limit', 'step')
     if METRIC.value or FACTOR.value:
-        kind = '--metric and --factor'
+        kind = 'one measurement (--metric, --factor)'
         unread = ('embeddings', 'embeddings_b', 'train', 'output', 'baselines', 'limit', 'seed')
     elif WORKDIR.value:
         kind, unread = '--workdir', ('embeddings_b', 'train')
@@ -85,8 +85,10 @@ def one_measurement():
     results = evaluate_workdir(
         WORKDIR.value, step=STEP.value, protocol=protocol, factor=FACTOR.value
     )
-    for name, value in results.items() if hosts.is_first() else ():
-        print(f'{name:>20} {value:.6g}')
+    if hosts.is_first():
+        print(f'{METRIC.value or "the measurement of the run"} of {FACTOR.value or "its factor"}:')
+        for name, value in results.items():
+            print(f'{name:>24} {value:.6g}')
 
 
 def report():

@@ -9,6 +9,8 @@ from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.rows import checked_labels, checked_rows
 
 FACTOR = 'factor_'
+# Arrays of a file beside its factors; `protocol` says in words how they were made.
+READ = ('embeddings', 'projections', 'labels', 'ids', 'latents', 'protocol')
 
 
 class Embeddings(NamedTuple):
@@ -90,7 +92,10 @@ def load(path):
     except FileNotFoundError as error:
         raise BadInput(f'There is no file {path}.') from error
     except (ValueError, OSError, EOFError) as error:
-        raise BadInput(f'{path} cannot be read as .npz or .npy: {error}.') from error
+        raise BadInput(
+            f'{path} cannot be read as .npz or .npy: it is of another kind, damaged, or holds '
+            'Python objects; numpy.savez of arrays of numbers writes what is read here.'
+        ) from error
     if 'embeddings' not in fields:
         shown = ', '.join(sorted(fields)) or 'nothing'
         raise BadInput(f"{path} has no array 'embeddings', but: {shown}.")
@@ -112,7 +117,9 @@ def load(path):
     ids = fields.get('ids')
     if ids is not None:
         ids = checked_labels(ids, len(h), f'ids of {path}')
-    return Embeddings(h, z, factors, ids, str(path), latents)
+    unread = sorted(set(fields) - {*READ, *(FACTOR + name for name in factors)})
+    source = f'{path} (not read: {", ".join(unread)})' if unread else str(path)
+    return Embeddings(h, z, factors, ids, source, latents)
 
 
 def _rows_beside(h, rows, name, path):

@@ -99,7 +99,11 @@ def rehearsal(name, options, *, train_rows, test_rows, features):
       BadInput: an option that cannot be with so many rows or features.
     """
     parameters = inspect.signature(globals()[name]).parameters.values()
-    full = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY} | options
+    own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    for of, value in options.items():
+        if isinstance(own[of], int | float) and not isinstance(value, int | float):
+            raise BadInput(f'{of} is {value!r}; it must be a number.')
+    full = own | options
     if name == 'knn':
         check_neighbours(full['k'], train_rows)
         return options | {'k': min(full['k'], FEW, train_rows)}

@@ -5,6 +5,9 @@ import numpy as np
 from contrastive_jax.evaluation.collapse import collapse_indicators, collapse_warning
 from contrastive_jax.panel.section import Section
 
+# Measures by which h is held against an untrained encoder and pixels; without an interval, so
+# little is nothing.
+COMPARED, LITTLE = ('label: linear probe', 'label: 1-NN', 'label: 20-NN', 'all: adjusted R2'), 0.01
 # Test accuracy below that of the fitted rows by so much is far.
 FAR = 0.2
 
@@ -23,7 +26,8 @@ def section(material, sections):
         *scales(material),
         *far_probes(read),
         *swapped(material, read),
-        *no_better_than_baselines(read),
+        *no_better_than_baselines(read, found.get('Latents', {})),
+        *no_better_than_chance(read),
         *(warning for part in sections for warning in part.warnings),
     ]
     return Section('Doctor', '' if warnings else 'Nothing suspicious.', warnings=tuple(warnings))
@@ -171,15 +175,32 @@ def swapped(material, read):
         )
 
 
-def no_better_than_baselines(read):
-    """Encoders that read no more than what stands beside them for comparison."""
+def no_better_than_baselines(read, latents):
+    """Encoders of which no more is read than of what stands beside them for comparison."""
+    for of in ('untrained', 'pixels'):
+        equal = [
+            f'{name} ({values["h"].value:.3f}, {of} {values[of].value:.3f})'
+            for name, values in {**read, **latents}.items()
+            if name.startswith(COMPARED)
+            and {'h', of} <= {*values}
+            and values['h'].value <= (values[of].high or values[of].value + LITTLE)
+        ]
+        if equal:
+            yield (
+                f'No more is read from h than from {of}: {"; ".join(equal)}. Usually training is '
+                'too short, or the loss was content with another feature.'
+            )
+
+
+def no_better_than_chance(read):
+    """Encoders of which nothing is read."""
     for name, values in read.items():
-        if name != 'label: linear probe' or 'h' not in values:
-            continue
-        for of in ('untrained', 'pixels'):
-            if of in values and values['h'].value <= values[of].high:
+        factor, _, what = name.partition(': ')
+        if what == 'linear probe' and 'h' in values:
+            level, found = read[f'{factor}: chance']['h'].value, values['h']
+            if found.low <= level:
                 yield (
-                    f'The probe reads no more from h ({values["h"].value:.3f}) than from {of} '
-                    f'({values[of].value:.3f}). Usually training is too short, or the loss was '
-                    'content with another feature.'
+                    f'The probe of {factor} on h is no better than chance: {found.value:.3f}, and '
+                    f'the most frequent class has {level:.3f}. Usually the loss was content with '
+                    'another feature, training is too short, or the labels are of other rows.'
                 )

@@ -1,6 +1,7 @@
 """Mutual information of the features of two views, and of two examples of one class."""
 
 import jax
+import numpy as np
 
 from contrastive_jax.evaluation.class_pairs import disjoint_same_class_pairs, same_class_pairs
 from contrastive_jax.evaluation.mutual_information import estimate_mutual_information
@@ -54,6 +55,8 @@ def section(material, key):
             for kind, estimate in found.items()
         ),
     ]
+    if 'class' in found:
+        text.append(f'The classes themselves have {entropy_of_classes(material):.2f} bits.')
     warnings = [
         f'The mutual information of {kind} is estimated at {estimate["bits"]:.2f} bits, where the '
         f'estimate saturates (K = {estimate["num_pairs"]:.0f}, temperature '
@@ -70,6 +73,12 @@ def section(material, key):
     drawn = {'Estimates in bits; the lines are the ceilings.': pictures.information(found)}
     measures = tuple(measures_of({'h': results}, MEANINGS))
     return Section(title, ' '.join([*text, *reasons]), measures, drawn, tuple(warnings))
+
+
+def entropy_of_classes(material):
+    """H(C) of the test labels in bits: no estimate of pairs of a class can be truly above it."""
+    counts = np.unique(material.test_factors['label'], return_counts=True)[1]
+    return float(-np.sum(counts / counts.sum() * np.log2(counts / counts.sum())))
 
 
 def has_classes(material):

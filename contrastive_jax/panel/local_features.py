@@ -73,8 +73,10 @@ def section(material, key):
     }
     caption = 'A colour is the same cluster in all images of a row; grey is the largest.'
     known = {} if regions is None else {'known regions': regions}
-    shown = {name: ids[:DRAWN] for name, ids in {**known, **maps}.items()}
-    figure = cluster_map_picture(images[:DRAWN], shown)
+    # Spread over the images, which may be in the order of their classes.
+    places = np.unique(np.linspace(0, len(images) - 1, DRAWN).astype(int))
+    shown = {name: ids[places] for name, ids in {**known, **maps}.items()}
+    figure = cluster_map_picture(images[places], shown)
     figure.suptitle('Do clusters of local features follow the objects?')
     file = io.BytesIO()
     figure.savefig(file, format='png', dpi=80)

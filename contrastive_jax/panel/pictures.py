@@ -18,6 +18,7 @@ def drawn(draw, title, width=6.0, height=3.6):
     draw(axes)
     axes.spines[['top', 'right']].set_visible(False)
     axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
     axes.set_title(title, loc='left', fontsize=11)
     file = io.BytesIO()
     figure.savefig(file, format='png', dpi=110)

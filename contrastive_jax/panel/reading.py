@@ -12,6 +12,8 @@ from contrastive_jax.panel.section import Measure, Section, Value, value_of
 NEIGHBOURS = 20
 # Of more factors, all but the label have two lines: their probe and chance.
 READ_WHOLLY = 3
+# Of more pixels one factor is read: they are there for comparison, and each fit takes minutes.
+MANY_PIXELS = 1000
 # Factors of this name are 0 or 1: together they say which classes an example has.
 PRESENT = 'present_'
 
@@ -55,8 +57,10 @@ def section(material, key):
             if factor == 'label':
                 parts.append(classes.by_class({of: found for of, (_, found) in read.items()}))
     text = [f'{name} is not read: {why}.' for name, why in {**reasons, **left_out}.items()]
+    if many_pixels(material):
+        text.append(f'Of pixels, which are over {MANY_PIXELS}, one factor is read alone.')
     if present:
-        *part, sentence = classes.several_classes(material, present)
+        *part, sentence = classes.several_classes(without_many_pixels(material), present)
         parts.append(part)
         text += [sentence] if sentence else []
     return Section(
@@ -96,17 +100,48 @@ def probed(material, names):
         {name: factors[name] for name in names}
         for factors in (material.train_factors, material.test_factors)
     )
+    whole = without_many_pixels(material)
     found = {
-        name: probe_factors(
-            material.train[name], train, material.test[name], test, probe=probe_and_classes
-        )
-        for name in material.train
+        name: probe_factors(rows, train, whole.test[name], test, probe=probe_and_classes)
+        for name, rows in whole.train.items()
     }
     left_out = next(iter(found.values()))['left_out']
+    if many_pixels(material) and (read := [name for name in names if name not in left_out]):
+        found['pixels'] = probe_factors(
+            material.train['pixels'],
+            {read[0]: train[read[0]]},
+            material.test['pixels'],
+            {read[0]: test[read[0]]},
+            probe=probe_and_classes,
+        )
     return {
-        factor: {name: probes['results'][factor] for name, probes in found.items()}
+        factor: {
+            name: probes['results'][factor]
+            for name, probes in found.items() if factor in probes['results']
+        }
         for factor in names if factor not in left_out
     }, left_out  # fmt: skip
+
+
+def many_pixels(material):
+    """Whether `pixels` are more than MANY_PIXELS, beside something else that is read."""
+    return (
+        len(material.train) > 1
+        and 'pixels' in material.train
+        and material.train['pixels'].shape[1] > MANY_PIXELS
+    )
+
+
+def without_many_pixels(material):
+    """The material without `pixels` if they are many."""
+    if not many_pixels(material):
+        return material
+    return material._replace(
+        **{
+            side: {name: rows for name, rows in getattr(material, side).items() if name != 'pixels'}
+            for side in ('train', 'test')
+        }
+    )
 
 
 def measures_of(material, factor, read, level, whole):

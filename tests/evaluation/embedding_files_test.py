@@ -57,6 +57,11 @@ def test_files_that_cannot_be_are_refused(tmp_path, fields, sentence):
         load(tmp_path / 'bad.npz')
 
 
+def test_arrays_that_are_not_read_are_named(tmp_path):
+    np.savez(tmp_path / 'rows.npz', embeddings=ROWS, label=np.arange(4), factor_x=np.arange(4))
+    assert load(tmp_path / 'rows.npz').source == f'{tmp_path / "rows.npz"} (not read: label)'
+
+
 def test_what_is_no_file_of_arrays_is_refused(tmp_path):
     with pytest.raises(BadInput, match='There is no file'):
         load(tmp_path / 'none.npz')

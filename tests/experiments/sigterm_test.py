@@ -1,4 +1,4 @@
-"""SIGTERM where no step is under way."""
+"""SIGTERM and Ctrl-C where no step is under way."""
 
 import signal
 import subprocess
@@ -46,3 +46,34 @@ def test_before_the_first_step_it_ends_a_run_with_its_exit_code(tmp_path, while_
     assert process.returncode == 42, said
     assert said == 'preempted: SIGTERM came; what was written before is kept.\n'
     assert not (tmp_path / 'run').exists()
+
+
+CALLBACK = """
+import signal, time, weakref
+from experiments import cli
+class Thing:
+    pass
+def main():
+    thing = Thing()
+    reference = weakref.ref(thing, lambda of: signal.raise_signal(signal.{name}))
+    del thing
+    time.sleep(60)
+cli.run(main)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ('name', 'code', 'sentence'),
+    [
+        ('SIGINT', 130, '\ninterrupted: what was written before is kept.\n'),
+        ('SIGTERM', 42, 'preempted: SIGTERM came; what was written before is kept.\n'),
+    ],
+)
+def test_a_signal_that_falls_into_a_callback_of_c_is_not_lost(name, code, sentence):
+    program = CALLBACK.format(name=name)
+    done = subprocess.run(
+        [sys.executable, '-c', program], cwd=ROOT, capture_output=True, text=True, timeout=50
+    )
+    assert done.returncode == code, done.stderr
+    assert done.stderr == sentence

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from contrastive_jax.panel import doctor, reading
+from contrastive_jax.panel.section import Measure, Section, Value
 
 
 def warnings_of(material, sections=()):
@@ -83,7 +84,20 @@ def test_an_encoder_that_reads_no_more_than_pixels(material):
         test={'h': noise[120:], 'pixels': material.test['h']},
     )
     warnings = warnings_of(broken, [reading.section(broken, None)])
-    assert any('no more from h' in warning for warning in warnings)
+    (said,) = [warning for warning in warnings if 'No more is read from h than from' in warning]
+    assert said.startswith('No more is read from h than from pixels: label: linear probe (0.')
+    assert 'label: 1-NN (0.' in said
+    assert 'The probe of label on h is no better than chance' in '\n'.join(warnings)
+
+
+def test_an_encoder_whose_latents_an_untrained_one_gives_as_well(material):
+    def found(h, untrained):
+        values = {'h': Value(h), 'untrained': Value(untrained)}
+        part = Section('Latents', measures=(Measure('all: adjusted R2', values, ''),))
+        return '\n'.join(warnings_of(material, [part]))
+
+    assert 'than from untrained: all: adjusted R2 (0.505, untrained 0.500)' in found(0.505, 0.5)
+    assert 'No more is read' not in found(0.6, 0.5)
 
 
 def test_a_folder_in_falling_order_is_noticed_too(material):

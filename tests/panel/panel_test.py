@@ -236,3 +236,18 @@ def test_the_help_of_metric_names_every_protocol():
     )
     help_of = done.stdout.split('\n  --metric:')[1].split('\n  --output:')[0]
     assert [name for name in protocols.__all__ if name not in help_of] == []
+
+
+def test_of_many_pixels_one_factor_is_read(material, monkeypatch):
+    monkeypatch.setattr(reading, 'MANY_PIXELS', 5)
+    pixels = {side: {**getattr(material, side), 'pixels': getattr(material, side)['h']}
+              for side in ('train', 'test')}  # fmt: skip
+    factors = {
+        f'{side}_factors': {'side': rows['h'][:, 0] > 0, **getattr(material, f'{side}_factors')}
+        for side, rows in (('train', material.train), ('test', material.test))
+    }
+    section = reading.section(material._replace(**pixels, **factors), None)
+    found = by_name([section])
+    assert set(found['label: linear probe']) == {'h', 'z', 'pixels'}
+    assert set(found['side: linear probe']) == {'h', 'z'}
+    assert 'one factor is read alone' in section.text
