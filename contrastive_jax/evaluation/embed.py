@@ -2,9 +2,13 @@
 
 import jax
 import numpy as np
+from tqdm import tqdm
 
 from contrastive_jax import sharding
 from contrastive_jax.data import batches
+
+# A bar is shown of what takes longer.
+PATIENCE_SECONDS = 5
 
 
 def embed(step, variables, source, split_key, mesh, *, ids=None, batch_size=1000):
@@ -28,10 +32,15 @@ def embed(step, variables, source, split_key, mesh, *, ids=None, batch_size=1000
     size = -(-min(batch_size, count) // mesh.size) * mesh.size
     pieces = []
     share = dict(host=jax.process_index(), num_hosts=jax.process_count())
-    for batch in batches.evaluation_batches(source, batch_size=size, ids=ids, **share):
-        known = {'labels': batch['label'], 'ids': batch['id'], 'weight': batch.pop('weight')}
-        outputs = step(variables, sharding.to_devices(batch, mesh), split_key)
-        outputs = {**jax.device_get(outputs), **sharding.from_all_hosts(known, mesh)}
-        real = outputs.pop('weight') > 0
-        pieces.append({name: np.asarray(rows)[real] for name, rows in outputs.items()})
+    with tqdm(
+        total=count, desc='embedding', unit='example', leave=False, delay=PATIENCE_SECONDS,
+        disable=jax.process_index() > 0,
+    ) as bar:  # fmt: skip
+        for batch in batches.evaluation_batches(source, batch_size=size, ids=ids, **share):
+            known = {'labels': batch['label'], 'ids': batch['id'], 'weight': batch.pop('weight')}
+            outputs = step(variables, sharding.to_devices(batch, mesh), split_key)
+            outputs = {**jax.device_get(outputs), **sharding.from_all_hosts(known, mesh)}
+            real = outputs.pop('weight') > 0
+            pieces.append({name: np.asarray(rows)[real] for name, rows in outputs.items()})
+            bar.update(int(real.sum()))
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}

@@ -1,5 +1,6 @@
 """Evaluation of a train state: embed both splits, measure one factor."""
 
+import contextlib
 import functools
 
 import jax
@@ -8,15 +9,15 @@ import numpy as np
 from contrastive_jax import randomness, sharding
 from contrastive_jax.data import batches
 from contrastive_jax.data.probing.pixels import made_of_pixels
-from contrastive_jax.errors import Preempted
-from contrastive_jax.evaluation.collapse import collapse_indicators, collapse_warning
+from contrastive_jax.errors import BadInput, Preempted
+from contrastive_jax.evaluation.collapse import alpha_req, collapse_indicators, collapse_warning
 from contrastive_jax.training import bind_evaluation, embedding, hosts, preemption
 from contrastive_jax.training.embed_step import make_pass_step
 from contrastive_jax.training.restore import restored_run
 from contrastive_jax.training.step import compose
 
 # What is logged of a collapse, and of how many rows: a direction that they lack is hardly in use.
-COLLAPSE, COLLAPSE_ROWS = ('deviation', 'effective_rank'), 10_000
+COLLAPSE, COLLAPSE_ROWS = ('deviation', 'effective_rank', 'rankme', 'alpha_req'), 10_000
 
 
 class Evaluator:
@@ -143,7 +144,12 @@ class Evaluator:
         found = {}
         for name, rows in (('h', test['embeddings']), ('z', test['projections'])):
             indicators = collapse_indicators(rows[:COLLAPSE_ROWS])
-            found |= {f'{name}_{indicator}': indicators[indicator] for indicator in COLLAPSE}
+            with contextlib.suppress(BadInput):  # too few dimensions in use to fit a slope
+                indicators['alpha_req'] = alpha_req(rows[:COLLAPSE_ROWS])
+            found |= {
+                f'{name}_{indicator}': indicators[indicator]
+                for indicator in COLLAPSE if indicator in indicators
+            }  # fmt: skip
             if sentence := collapse_warning(indicators):
                 self.warn(f'warning: {name}: {sentence}')
         return found

@@ -1,13 +1,17 @@
 """What an evaluation reads, from how many passes, and that it is tried in a moment."""
 
+import functools
+from types import SimpleNamespace
+
 import jax
 import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
 from contrastive_jax import sharding
+from contrastive_jax.data import sources
 from contrastive_jax.errors import BadInput
-from contrastive_jax.evaluation import protocols
+from contrastive_jax.evaluation import collapse, embed, protocols
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
 from contrastive_jax.training import metrics_log, workdir
 from contrastive_jax.training.build import build
@@ -140,3 +144,32 @@ def test_latents_need_rows_for_all_features_and_no_factor(latents):
     latents.evaluation.factor = 'label'
     with pytest.raises(BadInput, match="evaluation.factor is 'label', but identifiability reads"):
         build(latents)
+
+
+def test_the_indicators_of_collapse_that_are_logged_are_those_of_their_functions():
+    h, z = (np.random.default_rng(seed).normal(size=(200, 30)) for seed in (0, 1))
+    z *= np.arange(1, 31) ** -1.5
+    said = []
+    found = Evaluator.collapse(SimpleNamespace(warn=said.append), dict(embeddings=h, projections=z))
+    for name, rows in (('h', h), ('z', z)):
+        assert found[f'{name}_alpha_req'] == collapse.alpha_req(rows)
+        assert found[f'{name}_rankme'] == collapse.rankme(rows)
+        assert found[f'{name}_effective_rank'] == collapse.effective_rank(rows)
+    assert found['z_alpha_req'] > 2
+    assert said == []
+
+
+def test_an_embedding_that_takes_long_shows_how_far_it_is(capsys, monkeypatch):
+    monkeypatch.setattr(embed, 'tqdm', functools.partial(embed.tqdm, mininterval=0))
+    source = sources.open_source('noise:40,size=8,channels=1', 'train', '')
+    mesh = sharding.data_mesh(2)
+    for patience, shown in ((0, True), (60, False)):
+        monkeypatch.setattr(embed, 'PATIENCE_SECONDS', patience)
+        found = embed.embed(rows_are_images, {}, source, None, mesh, batch_size=8)
+        assert len(found['rows']) == 40
+        assert ('40/40' in capsys.readouterr().err) == shown
+
+
+def rows_are_images(variables, batch, key):
+    del variables, key
+    return {'rows': batch['image']}

@@ -231,5 +231,7 @@ def test_a_collapse_is_logged_and_warned_of(config, tmp_path, capsys):
     config.num_steps, config.model = 2, dict(name='mlp', widths=(1,), head_widths=(4,))
     row = train(config, tmp_path)
     assert row['h_effective_rank'] == pytest.approx(1, abs=1e-6)
+    assert row['h_rankme'] == pytest.approx(1, abs=1e-6)
+    assert 'h_alpha_req' not in row  # of one dimension there is no slope
     assert 0 < row['z_deviation'] < 1
     assert 'warning: z: ' in capsys.readouterr().out
