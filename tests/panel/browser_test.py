@@ -34,6 +34,7 @@ def test_a_browser_shows_every_picture_and_table_within_the_window(
     file.write_text(text.replace('</body>', f'{LOOK}</body>'), encoding='utf-8')
     done = subprocess.run(
         [BROWSER, '--headless', '--no-sandbox', '--disable-gpu', '--no-first-run',
+         '--disable-dev-shm-usage',
          '--disable-background-networking', '--disable-component-update', '--disable-sync',
          f'--user-data-dir={tmp_path / "profile"}', f'--window-size={width},800', '--dump-dom',
          '--virtual-time-budget=10000', file.as_uri()],
