@@ -86,7 +86,8 @@ def one_measurement():
         WORKDIR.value, step=STEP.value, protocol=protocol, factor=FACTOR.value
     )
     if hosts.is_first():
-        print(f'{METRIC.value or "the measurement of the run"} of {FACTOR.value or "its factor"}:')
+        of = FACTOR.value or 'the factor of config.evaluation'
+        print(f'{METRIC.value or "config.evaluation"} of {of}:')
         for name, value in results.items():
             print(f'{name:>24} {value:.6g}')
 

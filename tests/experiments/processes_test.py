@@ -51,7 +51,9 @@ def test_a_sweep_and_an_evaluation_on_two_processes_are_those_of_one(tmp_path):
         )
         assert [code for code, _, _ in measured] == [0] * count, measured
         assert [said(out) for _, out, _ in measured[1:]] == [[]] * (count - 1)
-        numbers[name] = dict(line.split() for line in said(measured[0][1]))
+        heading, *rows = said(measured[0][1])
+        assert heading == 'knn,k=1 of the factor of config.evaluation:'
+        numbers[name] = dict(line.split() for line in rows)
     assert_close(lines['group'], lines['alone'])
     # A finished point is read, not run again: its seconds are the same.
     again = processes.finish(processes.start(tmp_path / 'group', 2, *SHORT, *ONE_POINT, **SWEEP))
