@@ -6,7 +6,7 @@ import numpy as np
 from contrastive_jax.errors import BadInput
 
 
-def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1):
+def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1, shuffle=True):
     """An endless random-access sequence of training batches; `[k]` is batch k.
 
     Each epoch is a permutation of the source, another in each epoch; its remainder is dropped.
@@ -21,6 +21,7 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
         of a class is its own partner; see `paired_by_class` for damaged images.
       host: the index of this host.
       num_hosts: the number of hosts.
+      shuffle: False takes the examples in the order of the source, in every epoch.
 
     Returns:
       A `grain.MapDataset` of dicts of stacked arrays. Iterate it from a step on with
@@ -29,7 +30,7 @@ def train_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1
     Raises:
       BadInput: a batch larger than the source, or that the hosts do not divide.
     """
-    order, mine = order_of(source, seed, batch_size, host, num_hosts)
+    order, mine = order_of(source, seed, batch_size, host, num_hosts, shuffle)
     if classes is None:
         return order.map(lambda ids: source.take(ids[mine]))
     partners = Partners(classes)
@@ -72,19 +73,16 @@ def paired_by_class(rows, partners, classes, own):
     return paired(rows, partners)
 
 
-def order_of(source, seed, batch_size, host, num_hosts):
+def order_of(source, seed, batch_size, host, num_hosts, shuffle=True):
     """The ids of all batches as a `grain.MapDataset`, and which of a batch are this host's."""
     check_batch(source, batch_size, num_hosts)
     share = batch_size // num_hosts
     # Indices are shuffled and batched first, then gathered once: for data in memory this is
     # several times faster than gathering each example.
-    order = (
-        grain.MapDataset.range(len(source))
-        .seed(seed % 2**32)
-        .shuffle(seed=seed % 2**32)
-        .batch(batch_size, drop_remainder=True)
-        .repeat()
-    )
+    order = grain.MapDataset.range(len(source)).seed(seed % 2**32)
+    if shuffle:
+        order = order.shuffle(seed=seed % 2**32)
+    order = order.batch(batch_size, drop_remainder=True).repeat()
     return order, slice(host * share, (host + 1) * share)
 
 

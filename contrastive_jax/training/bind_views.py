@@ -5,9 +5,13 @@ import jax.numpy as jnp
 from contrastive_jax import models, names, views
 from contrastive_jax.errors import BadInput
 from contrastive_jax.models.two_encoders import TwoEncoders
+from contrastive_jax.models.view_by_view import ViewByView
 from contrastive_jax.training import shapes
 from contrastive_jax.training.bind_loss import loss_function
 from contrastive_jax.training.sections import bind_section, options_of
+
+# The option of any model that makes it a `ViewByView`.
+VIEW_BY_VIEW = 'view_by_view'
 
 
 def bind_views(section):
@@ -53,8 +57,16 @@ def bind_model(config, dataset, image_shape):
     Raises:
       BadInput: an option that cannot be, or two encoders without two views.
     """
-    make = bind_section(models, config.model, 'model')
-    if 'bank2' not in loss_function(config.loss)[1]:
+    make = bind_section(models, config.model, 'model', taken=(VIEW_BY_VIEW,))
+    parameters = loss_function(config.loss)[1]
+    if config.model.get(VIEW_BY_VIEW, False):
+        if not {'z1', 'z2'} <= {*parameters} or config.data.get('negatives'):
+            raise BadInput(
+                f'config.model.{VIEW_BY_VIEW} is True, which is for losses of two views (z1, z2) '
+                'without negatives from elsewhere.'
+            )
+        return ViewByView(make())
+    if 'bank2' not in parameters:
         return make()
     if 'beside' not in config.views:
         raise BadInput(

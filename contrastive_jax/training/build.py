@@ -215,7 +215,9 @@ def bind_probing(section, open_source=sources.open_source):
         if name not in section:
             raise BadInput(f'config.data.{name} is missing.')
     function = names.pick(probing, section.probing, 'data.probing')
-    options = options_of(section, 'source', 'data_dir', 'probing', 'pairing', 'negatives')
+    options = options_of(
+        section, 'source', 'data_dir', 'probing', 'pairing', 'negatives', 'shuffle'
+    )
     # Before any source is opened, which may take long.
     names.bind(function, options, 'data', supplied=('split',))
     takes_split = 'split' in inspect.signature(function).parameters

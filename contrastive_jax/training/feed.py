@@ -33,6 +33,9 @@ def bind_orders(config, train, negatives=None):
     Raises:
       BadInput: crops on the host of a dataset that has none; see `host_crop_ranges`.
     """
+    shuffle = config.data.get('shuffle', True)
+    if not isinstance(shuffle, bool):
+        raise BadInput(f'config.data.shuffle is {shuffle!r}; it must be True or False.')
     datasets = {'': train} | ({'negative_': negatives} if negatives else {})
     ranges = {
         prefix: host_crop_ranges(config.views, dataset) for prefix, dataset in datasets.items()
@@ -42,8 +45,9 @@ def bind_orders(config, train, negatives=None):
 
     def orders(classes=None):
         share = dict(
-            batch_size=config.batch_size, host=jax.process_index(), num_hosts=jax.process_count()
-        )
+            batch_size=config.batch_size, host=jax.process_index(), num_hosts=jax.process_count(),
+            shuffle=shuffle,
+        )  # fmt: skip
         of = {'': classes}
         return {
             prefix: (batches.train_batches if ranges[prefix] is None else crop_batches)(

@@ -28,12 +28,14 @@ class OnlineProbe(NamedTuple):
       features: a key of FEATURES.
       num_classes: number of values of the factor.
       learning_rate: of its own, with Adam; None leaves it to the run's optimizer.
+      views: 'all' or 'first': those of an example that it is trained on.
     """
 
     factor: str
     features: str
     num_classes: int
     learning_rate: float | None
+    views: str = 'all'
 
     def module(self, features, dimensions):
         """The classifier, as a `Beside`, of h [n, features] and z [n, dimensions]."""
@@ -54,6 +56,7 @@ class OnlineProbe(NamedTuple):
         Returns:
           (scalar in nats, {'online_loss', 'online_train_accuracy'}).
         """
+        examples = examples[:1] if self.views == 'first' else examples
         labels = jnp.stack([side[self.factor] for side in examples], axis=1)
         logits = logits.reshape(len(labels), -1, self.num_classes)[:, : len(examples)]
         logits, labels = logits.reshape(-1, self.num_classes), labels.reshape(-1)
@@ -84,7 +87,7 @@ class OnlineProbe(NamedTuple):
         }
 
 
-def online_probe(dataset, *, factor='label', features='h', learning_rate=None):
+def online_probe(dataset, *, factor='label', features='h', learning_rate=None, views='all'):
     """The options of `config.online_probe` as an `OnlineProbe`.
 
       min_W,b  mean over all views of cross_entropy(W stop_gradient(h) + b, y)
@@ -96,21 +99,24 @@ def online_probe(dataset, *, factor='label', features='h', learning_rate=None):
       factor: what is classified.
       features: 'h' or 'z'.
       learning_rate: above 0, of an Adam of its own; None takes the run's optimizer.
+      views: 'all', or 'first': of the two of an example.
 
     Raises:
       BadInput: an option out of its range, or a factor that the dataset lacks.
 
-    Source: Chen 2021: the RandBit notebook has one optimizer for all; SimCLR's code, likewise,
-      classifies both views.
+    Source: Chen 2021: the RandBit notebook has one optimizer for all and classifies first views;
+      SimCLR's code, likewise, classifies both.
     """
     check_factor(dataset, factor, 'online_probe.factor')
     if features not in FEATURES:
         raise BadInput(
             f'config.online_probe.features is {features!r}, not one of: {", ".join(FEATURES)}.'
         )
+    if views not in ('all', 'first'):
+        raise BadInput(f'config.online_probe.views is {views!r}, not one of: all, first.')
     if learning_rate is not None:
         check_number('online_probe.learning_rate', learning_rate, above=0)
-    return OnlineProbe(factor, features, dataset.factors[factor], learning_rate)
+    return OnlineProbe(factor, features, dataset.factors[factor], learning_rate, views)
 
 
 def with_online_probe(objective, config, dataset, shapes):

@@ -22,6 +22,12 @@ def test_each_epoch_is_a_permutation_without_the_remainder():
     assert not np.array_equal(epochs[1], epochs[2])
 
 
+def test_without_shuffling_every_epoch_has_the_order_of_the_source():
+    order = batches.train_batches(source_of(10), seed=3, batch_size=4, shuffle=False)
+    ids = [order[k]['id'].tolist() for k in range(4)]
+    assert ids == [[0, 1, 2, 3], [4, 5, 6, 7]] * 2
+
+
 def test_over_many_epochs_every_example_is_seen():
     order = batches.train_batches(source_of(23), seed=0, batch_size=5)
     seen = {i for k in range(40) for i in order[k]['id'].tolist()}

@@ -118,6 +118,18 @@ def test_a_run_logs_it_keeps_it_and_reads_it_again(small, tmp_path):
     assert again['test_accuracy'] == final['test_accuracy']
 
 
+@pytest.mark.parametrize(('views', 'places'), [('all', slice(None)), ('first', slice(0, None, 2))])
+def test_its_loss_is_of_the_views_that_are_asked_for(views, places):
+    logits = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    sides = [{'label': np.array([0, 1, 2])}, {'label': np.array([3, 1, 0])}]  # of another example
+    labels = np.array([0, 3, 1, 1, 2, 0])
+    value, parts = OnlineProbe('label', 'h', 4, None, views).loss(logits, sides)
+    expected = -np.log(softmax(logits.astype(float), axis=1)[np.arange(6), labels])[places]
+    assert float(value) == pytest.approx(expected.mean(), rel=1e-6)
+    right = (logits.argmax(axis=1) == labels)[places]
+    assert float(parts['online_train_accuracy']) == pytest.approx(right.mean())
+
+
 def test_a_classifier_that_is_not_finite_is_right_about_nothing():
     probe = OnlineProbe('label', 'h', 2, None)
     test = {'embeddings': np.float32([[1, 0], [0, 1]]), 'factor_label': np.array([0, 1])}

@@ -3,7 +3,9 @@
 from contrastive_jax.data import batches
 
 
-def crop_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1, **ranges):
+def crop_batches(
+    source, *, seed, batch_size, classes=None, host=0, num_hosts=1, shuffle=True, **ranges
+):
     """An endless random-access sequence of batches of pairs of crops; `[k]` is batch k.
 
     The order, the partners and the fields are those of `batches.train_batches`; without `classes`
@@ -17,6 +19,7 @@ def crop_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1,
       classes: None, or an integer for each example [n]: see `batches.train_batches`.
       host: the index of this host.
       num_hosts: the number of hosts.
+      shuffle: see `batches.train_batches`.
       **ranges: `area_range` and `aspect_range` of `host_crops.decode_and_crop`.
 
     Returns:
@@ -26,7 +29,7 @@ def crop_batches(source, *, seed, batch_size, classes=None, host=0, num_hosts=1,
     Raises:
       BadInput: a batch that the source or the hosts cannot fill.
     """
-    order, mine = batches.order_of(source, seed, batch_size, host, num_hosts)
+    order, mine = batches.order_of(source, seed, batch_size, host, num_hosts, shuffle)
     partners = None if classes is None else batches.Partners(classes)
 
     def crops(ids, seeds, count):
