@@ -7,8 +7,8 @@ Its choices: bits by a hash of the image, examples in the order of the file, eac
 network by itself, batch norm of Keras (momentum 0.99, epsilon 1e-3), InfoNCE across the views, one
 Adam for encoder and classifier with a linear decay, and a linear classifier on stopped features of
 the first view. `online_accuracy` is what the notebook prints. Not taken over: its hash is of the
-JPEG bytes, its classifier starts at Glorot's weights and ours at zero.
-Expected: REFERENCE, within 0.03. Time: not run here yet. Data: tfds:mnist.
+JPEG bytes. Expected: REFERENCE, within 0.03. Time: 2 minutes a run on 2 CPU cores, 27 runs; the
+whole sweep was not run yet. Data: tfds:mnist.
 """
 
 from ml_collections import ConfigDict
@@ -45,7 +45,7 @@ def get_config(arg=''):
     config.optimizer = dict(
         name='adam', learning_rate=1e-3, schedule='linear', weight_decay=1e-4, epsilon=5e-8
     )
-    config.online_probe = dict(factor='label', features='h', views='first')
+    config.online_probe = dict(factor='label', views='first', initializer='glorot_uniform')
     config.evaluation = dict(name='linear_probe')
     if arg == 'smoke':
         config.num_steps, config.batch_size, config.log_every = 2, 16, 1

@@ -18,6 +18,10 @@ from contrastive_jax.training.objectives import ONLINE_PROBE
 
 # What it reads, and what embeddings call that.
 FEATURES = {'h': 'embeddings', 'z': 'projections'}
+INITIALIZERS = {
+    'zeros': nn.initializers.zeros,
+    'glorot_uniform': nn.initializers.glorot_uniform(),
+}
 
 
 class OnlineProbe(NamedTuple):
@@ -29,6 +33,7 @@ class OnlineProbe(NamedTuple):
       num_classes: number of values of the factor.
       learning_rate: of its own, with Adam; None leaves it to the run's optimizer.
       views: 'all' or 'first': those of an example that it is trained on.
+      initializer: of its weights, a key of INITIALIZERS.
     """
 
     factor: str
@@ -36,6 +41,7 @@ class OnlineProbe(NamedTuple):
     num_classes: int
     learning_rate: float | None
     views: str = 'all'
+    initializer: str = 'zeros'
 
     def module(self, features, dimensions):
         """The classifier, as a `Beside`, of h [n, features] and z [n, dimensions]."""
@@ -43,7 +49,7 @@ class OnlineProbe(NamedTuple):
         def reads(h, z):
             return (jax.lax.stop_gradient(h if self.features == 'h' else z).astype(jnp.float32),)
 
-        dense = nn.Dense(self.num_classes, kernel_init=nn.initializers.zeros)
+        dense = nn.Dense(self.num_classes, kernel_init=INITIALIZERS[self.initializer])
         return Beside(dense, reads, (features, dimensions), self.learning_rate)
 
     def loss(self, logits, examples):
@@ -87,12 +93,14 @@ class OnlineProbe(NamedTuple):
         }
 
 
-def online_probe(dataset, *, factor='label', features='h', learning_rate=None, views='all'):
+def online_probe(
+    dataset, *, factor='label', features='h', learning_rate=None, views='all', initializer='zeros'
+):
     """The options of `config.online_probe` as an `OnlineProbe`.
 
       min_W,b  mean over all views of cross_entropy(W stop_gradient(h) + b, y)
 
-    Weights start at zero. By the run's optimizer it has neither weight decay nor LARS's ratio.
+    By the run's optimizer it has neither weight decay nor LARS's ratio.
 
     Args:
       dataset: the `ProbingDataset` to train on.
@@ -100,6 +108,8 @@ def online_probe(dataset, *, factor='label', features='h', learning_rate=None, v
       features: 'h' or 'z'.
       learning_rate: above 0, of an Adam of its own; None takes the run's optimizer.
       views: 'all', or 'first': of the two of an example.
+      initializer: of its weights, a key of INITIALIZERS; the notebook's is 'glorot_uniform', which
+        600 steps do not forget.
 
     Raises:
       BadInput: an option out of its range, or a factor that the dataset lacks.
@@ -114,9 +124,14 @@ def online_probe(dataset, *, factor='label', features='h', learning_rate=None, v
         )
     if views not in ('all', 'first'):
         raise BadInput(f'config.online_probe.views is {views!r}, not one of: all, first.')
+    if initializer not in INITIALIZERS:
+        raise BadInput(
+            f'config.online_probe.initializer is {initializer!r}, not one of: '
+            f'{", ".join(INITIALIZERS)}.'
+        )
     if learning_rate is not None:
         check_number('online_probe.learning_rate', learning_rate, above=0)
-    return OnlineProbe(factor, features, dataset.factors[factor], learning_rate, views)
+    return OnlineProbe(factor, features, dataset.factors[factor], learning_rate, views, initializer)
 
 
 def with_online_probe(objective, config, dataset, shapes):

@@ -130,6 +130,15 @@ def test_its_loss_is_of_the_views_that_are_asked_for(views, places):
     assert float(parts['online_train_accuracy']) == pytest.approx(right.mean())
 
 
+def test_its_weights_start_as_they_are_asked_to():
+    for initializer, largest in (('zeros', 0), ('glorot_uniform', np.sqrt(6 / (50 + 10)))):
+        probe = OnlineProbe('label', 'h', 10, None, 'all', initializer)
+        module, reads, shapes, _ = probe.module(50, 4)
+        rows = [np.zeros((1, size), np.float32) for size in shapes]
+        kernel = np.abs(module.init(jax.random.key(0), *reads(*rows))['params']['kernel'])
+        assert 0.9 * largest <= kernel.max() <= largest
+
+
 def test_a_classifier_that_is_not_finite_is_right_about_nothing():
     probe = OnlineProbe('label', 'h', 2, None)
     test = {'embeddings': np.float32([[1, 0], [0, 1]]), 'factor_label': np.array([0, 1])}
@@ -155,6 +164,8 @@ def test_the_trained_parameters_of_the_randbit_notebook_are_139882_and_288_a_bit
         (dict(factor='colour'), "config.online_probe.factor is 'colour'; the factors of this data"),
         (dict(features='y'), "config.online_probe.features is 'y', not one of: h, z"),
         (dict(learning_rate=0.0), 'config.online_probe.learning_rate is 0.0; it must be'),
+        (dict(views='second'), "config.online_probe.views is 'second', not one of: all, first"),
+        (dict(initializer='ones'), "initializer is 'ones', not one of: zeros, glorot_uniform"),
         (dict(rate=0.1), 'config.online_probe.rate is not an option of online_probe'),
     ],
 )
