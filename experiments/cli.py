@@ -38,6 +38,7 @@ def run(main):
     tell_once()
     signal.signal(signal.SIGTERM, preempt)
     code = exit_code(main, sys.argv)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the end has come without it
     if code in (PREEMPTED, INTERRUPTED):  # what was left may still be at work on a thread
         sys.stdout.flush()
         sys.stderr.flush()
@@ -66,7 +67,6 @@ def exit_code(main, argv):
     try:
         return main() or DONE
     except tuple(ENDINGS) as error:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         return tell(error)
     except KeyboardInterrupt:
         print('\ninterrupted: what was written before is kept.', file=sys.stderr)

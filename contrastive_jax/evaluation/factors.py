@@ -31,8 +31,8 @@ def adjusted_r2(activations, latents, *, groups=None, train_share=None):
       A dict of
         r2, adjusted_r2: [k];
         adjusted_r2_error: [k], standard error of the latter, for scored rows drawn independently;
-          two of them hold the truth in 96 to 98 % of simulated cases, from p = n / 100 to 3 n / 4.
-          The draw of rows that are only fitted is not in it;
+          rather too large than too small where p is a large part of n. The draw of rows that are
+          only fitted is not in it;
         mean_r2, mean_adjusted_r2: plain averages over the latents;
         <group>_r2, <group>_adjusted_r2: averages over a group, its score;
         regressors: p.

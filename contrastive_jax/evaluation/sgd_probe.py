@@ -130,9 +130,10 @@ def chosen_recipe(name, epochs=None, batch_size=None, learning_rate=None):
     given = {field: value for field, value in given.items() if value is not None}
     for field, value in given.items():
         whole = field != 'learning_rate'
-        if not 0 < value < math.inf or (whole and value != int(value)):
+        number = isinstance(value, int | float)
+        if not number or not 0 < value < math.inf or (whole and value != int(value)):
             kind = 'an integer' if whole else 'a number'
-            raise BadInput(f'{field} is {value}; it must be {kind} above 0.')
+            raise BadInput(f'{field} is {value!r}; it must be {kind} above 0.')
         given[field] = int(value) if whole else value
     return RECIPES[name]._replace(**given)
 

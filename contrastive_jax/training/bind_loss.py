@@ -72,6 +72,16 @@ def trainable_losses():
     return [name for name in losses.__all__ if arrays_of(getattr(losses, name))]
 
 
+def kind_of(arrays):
+    """(The objective that feeds a loss of these arrays, the sections of the config it reads)."""
+    return KINDS.get(arrays, (objective_kinds.pairs, ()))
+
+
+def compares_two_views(section):
+    """Whether the loss that `config.loss` names compares the projections of two views."""
+    return kind_of(loss_function(section)[1])[0] is objective_kinds.pairs
+
+
 def two_view_losses():
     """The public losses of two views' projections, which take negatives from elsewhere if any."""
     return [n for n in losses.__all__ if arrays_of(getattr(losses, n)) == ('z1', 'z2')]
@@ -124,7 +134,7 @@ def bind_objective(config, dataset, shapes):
       BadInput: a section of the config that the loss does not read, or an option that cannot be.
     """
     function, arrays = loss_function(config.loss)
-    kind, sections = KINDS.get(arrays, (objective_kinds.pairs, ()))
+    kind, sections = kind_of(arrays)
     for name in ('memory', 'target'):
         if config.get(name) and name not in sections:
             raise BadInput(

@@ -7,7 +7,7 @@ from contrastive_jax.errors import BadInput
 from contrastive_jax.models.two_encoders import TwoEncoders
 from contrastive_jax.models.view_by_view import ViewByView
 from contrastive_jax.training import shapes
-from contrastive_jax.training.bind_loss import loss_function
+from contrastive_jax.training.bind_loss import compares_two_views, loss_function
 from contrastive_jax.training.sections import bind_section, options_of
 
 # The option of any model that makes it a `ViewByView`.
@@ -58,15 +58,19 @@ def bind_model(config, dataset, image_shape):
       BadInput: an option that cannot be, or two encoders without two views.
     """
     make = bind_section(models, config.model, 'model', taken=(VIEW_BY_VIEW,))
-    parameters = loss_function(config.loss)[1]
-    if config.model.get(VIEW_BY_VIEW, False):
-        if not {'z1', 'z2'} <= {*parameters} or config.data.get('negatives'):
+    view_by_view = config.model.get(VIEW_BY_VIEW, False)
+    if not isinstance(view_by_view, bool):
+        raise BadInput(
+            f'config.model.{VIEW_BY_VIEW} is {view_by_view!r}; it must be True or False.'
+        )
+    if view_by_view:
+        if not compares_two_views(config.loss) or config.data.get('negatives'):
             raise BadInput(
-                f'config.model.{VIEW_BY_VIEW} is True, which is for losses of two views (z1, z2) '
+                f'config.model.{VIEW_BY_VIEW} is True, which is for losses that compare two views, '
                 'without negatives from elsewhere.'
             )
         return ViewByView(make())
-    if 'bank2' not in parameters:
+    if 'bank2' not in loss_function(config.loss)[1]:
         return make()
     if 'beside' not in config.views:
         raise BadInput(

@@ -91,12 +91,12 @@ def embeddings_of_config(config, split, *, encoder, **options):
         )
     build.check_fields(config)
     experiment = build.build(config)
-    found = _embeddings(experiment, untrained(experiment), split, encoder, **options)
+    found = _embeddings(experiment, initial_variables(experiment), split, encoder, **options)
     source = f'{config.data.probing} of {config.data.source}'
     return found._replace(source=f'{split} examples of {source}, {found.source}{encoder}')
 
 
-def untrained(experiment):
+def initial_variables(experiment):
     """The variables of the model as the config's seed initialises them."""
     with jax.set_mesh(experiment.mesh):
         return jax.jit(experiment.init_state)(experiment.seed_key).variables
@@ -116,7 +116,7 @@ def _embeddings(
             raise BadInput(f'--layer is {layer!r}, but the encoder {encoder!r} has no layers.')
         model, variables = Pixels(), {}
     elif encoder == 'untrained':
-        variables = untrained(experiment)
+        variables = initial_variables(experiment)
     elif encoder:
         variables = weights_from_file(model, variables, encoder)
         view = normalized(experiment.resting_view, normalize)

@@ -13,7 +13,13 @@ from contrastive_jax.evaluation.embedding_files import FACTOR
 from contrastive_jax.models.layers import layer_outputs, layers_before_features, main_layers
 from contrastive_jax.panel.material import LocalFeatures, Material
 from contrastive_jax.training import workdir
-from contrastive_jax.training.embedding import Pixels, chosen_ids, embed_split, embed_views
+from contrastive_jax.training.embedding import (
+    Pixels,
+    chosen_ids,
+    embed_split,
+    embed_views,
+    initial_variables,
+)
 from contrastive_jax.training.restore import restored_run
 from contrastive_jax.training.step import ROW, append_channels, compose
 
@@ -59,8 +65,7 @@ def material_of_run(path, *, step=None, limit=10000, baselines=()):
     with jax.set_mesh(experiment.mesh):
         encoders = {'': (state.variables, None)}
         if 'untrained' in baselines:
-            first = jax.jit(experiment.init_state)(experiment.seed_key)
-            encoders['untrained'] = (first.variables, None)
+            encoders['untrained'] = (initial_variables(experiment), None)
         if 'pixels' in baselines:
             encoders['pixels'] = ({}, Pixels())
         rows, factors, views, own = {}, {}, {}, {}

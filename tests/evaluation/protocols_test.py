@@ -94,6 +94,7 @@ def test_a_rehearsal_is_short_and_refuses_what_the_rows_refuse():
     for name, options, sentence in (
         ('knn', {}, r'k is 20, outside 1\.\.15'),
         ('sgd_probe', {'epochs': 0}, 'epochs is 0'),
+        ('sgd_probe', {'epochs': 'abc'}, "epochs is 'abc'; it must be an integer above 0"),
         ('knn', {'k': 'abc'}, "k is 'abc'; it must be a number"),
         ('sgd_probe', {'recipe': 'simclr'}, "recipe is 'simclr', not one of"),
         ('identifiability', {}, 'fits 2048 features on 2049 rows; it needs 2050'),

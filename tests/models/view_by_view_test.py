@@ -70,3 +70,18 @@ def test_a_config_asks_for_it_where_a_loss_has_two_views():
     config.loss = ConfigDict(dict(name='supcon', temperature=0.1))
     with pytest.raises(BadInput, match='config.model.view_by_view is True, which is for losses'):
         build(config)
+    config.loss = ConfigDict(dict(name='nt_xent', temperature=0.1))
+    config.model = ConfigDict(dict(name='convnet', view_by_view='yes'))
+    with pytest.raises(BadInput, match="config.model.view_by_view is 'yes'; it must be True or"):
+        build(config)
+
+
+def test_a_loss_of_the_user_names_its_two_views_as_it_likes():
+    config = randbit_digits.get_config('smoke')
+    config.model.view_by_view = True
+    config.loss = ConfigDict(dict(name=apart))
+    assert isinstance(build(config).model, ViewByView)
+
+
+def apart(first, second):
+    return jnp.mean(jnp.square(first - second))

@@ -251,3 +251,13 @@ def test_of_many_pixels_one_factor_is_read(material, monkeypatch):
     assert set(found['label: linear probe']) == {'h', 'z', 'pixels'}
     assert set(found['side: linear probe']) == {'h', 'z'}
     assert 'one factor is read alone' in section.text
+
+
+def test_the_entropy_of_the_classes_is_in_bits(material):
+    labels = np.repeat([4, 7, 7, 9], 25)  # shares 1/4, 1/2, 1/4
+    known = material._replace(test_factors={'label': labels})
+    assert information.entropy_of_classes(known) == pytest.approx(1.5)
+    assert (
+        'The classes themselves have 1.50 bits.'
+        in information.section(known, jax.random.key(0)).text
+    )
