@@ -8,24 +8,7 @@ from ml_collections import config_flags
 
 from contrastive_jax import names
 from contrastive_jax.errors import BadInput
-
-# Sections that a flag replaces whole: another name has other options.
-REPLACEABLE = {
-    'data': 'multidigits,num_digits=4',
-    'model': 'mlp,widths=(64,64),head_widths=(2,)',
-    'loss': 'my_module:my_loss,margin=0.2',
-    'views': 'crop_and_flip,method=cubic',
-    'optimizer': 'lars,learning_rate=0.2,scaling=square_root,weight_decay=1e-4',
-    'evaluation': 'knn,k=20',
-}
-
-# What a config may lack; a flag gives it whole.
-OPTIONAL = {
-    'memory': 'momentum=0.5,background=nearest(count=1024)',
-    'target': 'momentum=0.99,schedule=cosine',
-    'init_from': 'runs/before@2000',
-    'online_probe': 'factor=label',
-}
+from contrastive_jax.training.sections import OPTIONAL, REPLACEABLE, replace
 
 
 def define(workdir=True, required=True):
@@ -53,21 +36,10 @@ def config_and_overrides():
     """The config as the flags say, and what they changed in it as {dotted field: value}."""
     config = flags.FLAGS.config
     overrides = config_flags.get_override_values(flags.FLAGS['config'])
-    for section in REPLACEABLE:
+    for section in (*REPLACEABLE, *OPTIONAL):
         if text := flags.FLAGS[section].value:
-            name, options = names.parse_call(text)
-            named = {'name': name}
-            if section == 'data':  # the source stays, unless it is among the options
-                named = {'probing': name, 'source': config.data.source}
-                named['data_dir'] = config.data.data_dir
-            with config.unlocked():
-                config[section] = {**named, **options}
+            replace(config, section, text)
             overrides = {**overrides, section: text}
-    for field in OPTIONAL:
-        if text := flags.FLAGS[field].value:
-            with config.unlocked():
-                config[field] = text if field == 'init_from' else names.parse_options(text)
-            overrides = {**overrides, field: text}
     return config, overrides
 
 

@@ -6,7 +6,7 @@ import itertools
 from contrastive_jax import names, reporting, storage
 from contrastive_jax.errors import BadInput, RunFailed
 from contrastive_jax.evaluation import protocols
-from contrastive_jax.training import hosts, loop
+from contrastive_jax.training import hosts, loop, sections
 from contrastive_jax.training import workdir as workdirs
 from contrastive_jax.training.build import build, check_fields
 
@@ -45,13 +45,21 @@ def points(own, axes, seeds):
 def config_at(config, point):
     """A copy of a config with a point's values.
 
+    Args:
+      config: a ConfigDict.
+      point: {dotted field: value}, or {section: text}, which replaces the section whole, as in
+        {'loss': 'nt_xent,temperature=0.2', 'memory': ''}; see `sections.replace`.
+
     Raises:
       BadInput: a field that the config lacks, or a value of another type.
     """
     changed = config.copy_and_resolve_references()
     changed.lock()
     for name, value in point.items():
-        names.check_field(config, name)
+        if name in (*sections.REPLACEABLE, *sections.OPTIONAL) and isinstance(value, str):
+            sections.replace(changed, name, value)
+            continue
+        names.check_field(changed, name)
         try:
             changed.update_from_flattened_dict({name: value})
         except (TypeError, ValueError) as error:
@@ -174,8 +182,8 @@ def row_of(final, point, config, workdir):
 
 def score_of(config, points):
     """The name of the score of all points; BadInput where they have several."""
-    own = config.get('evaluation', {}).get('name', '')  # what is missing, `check_fields` tells
-    named = {point.get('evaluation.name', own) for point in points}
+    sections_there = [config_at(config, point).get('evaluation', {}) for point in points]
+    named = {section.get('name', '') for section in sections_there}  # `check_fields` tells of ''
     scores = sorted({protocols.score_of(name) for name in named})
     if len(scores) > 1:
         raise BadInput(

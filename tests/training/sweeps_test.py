@@ -49,6 +49,21 @@ def test_a_point_keeps_the_types_of_the_config(config):
         sweeps.config_at(config, {'data.num_bit': 1})
 
 
+def test_a_point_replaces_whole_sections_by_text(config):
+    point = {'loss': 'queue_contrastive,temperature=0.1', 'memory': 'size=8', 'loss.temperature': 2}
+    changed = sweeps.config_at(config, point)
+    assert changed.loss.to_dict() == {'name': 'queue_contrastive', 'temperature': 2}
+    assert changed.memory.to_dict() == {'size': 8}
+    assert 'memory' not in sweeps.config_at(changed, {'memory': ''})
+    assert sweeps.config_at(config, {'data': 'plain'}).data.source == config.data.source
+    assert 'memory' not in config
+    assert config.loss.name == 'nt_xent'
+    with pytest.raises(BadInput, match="config.loss is '', not like"):
+        sweeps.config_at(config, {'loss': ''})
+    with pytest.raises(BadInput, match='must look like option=value'):
+        sweeps.config_at(config, {'loss': 'nt_xent,0.2'})
+
+
 def read(path):
     with path.open() as file:
         return list(csv.DictReader(file))
@@ -106,11 +121,11 @@ def test_the_figure_of_the_config_is_used_when_its_axis_is_swept():
 def test_points_of_a_sweep_have_one_score(config):
     points = [{'evaluation.name': name} for name in ('knn', 'linear_probe')]
     assert sweeps.score_of(config, points) == 'test_accuracy'
-    points.append({'evaluation.name': 'identifiability'})
+    points.append({'evaluation': 'identifiability'})
     with pytest.raises(BadInput, match='different scores: mean_adjusted_r2 and test_accuracy'):
         sweeps.score_of(config, points)
     del config.evaluation  # which the build will tell
-    assert sweeps.score_of(config, points[:2]) == 'test_accuracy'
+    assert sweeps.score_of(config, [{'seed': 1}]) == 'test_accuracy'
 
 
 def test_directories_do_not_depend_on_the_order_of_the_fields():
