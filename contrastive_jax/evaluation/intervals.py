@@ -2,6 +2,9 @@
 
 import math
 
+import numpy as np
+from scipy import stats
+
 # The normal quantile of a two-sided 95 % interval.
 NORMAL_95 = 1.959963984540054
 
@@ -27,3 +30,17 @@ def wilson(correct, total):
     low, high = (centre - half) / (1 + squared), (centre + half) / (1 + squared)
     # Rounding must not put an end on the wrong side of the share itself.
     return min(max(low, 0.0), share), max(min(high, 1.0), share)
+
+
+def t_interval(values):
+    """The 95 % interval of a mean: mean -+ t s / sqrt(n), by Student's t of n - 1 degrees.
+
+    Args:
+      values: n >= 2 observations.
+
+    Returns:
+      (low, high).
+    """
+    half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
+    mean = np.mean(values)
+    return float(mean - half), float(mean + half)

@@ -1,9 +1,9 @@
-"""Wilson's interval against SciPy's."""
+"""Intervals against SciPy's."""
 
 import pytest
 from scipy import stats
 
-from contrastive_jax.evaluation.intervals import wilson
+from contrastive_jax.evaluation.intervals import t_interval, wilson
 
 
 @pytest.mark.parametrize(('correct', 'total'), [(0, 10), (10, 10), (1, 1), (937, 1000), (5, 17)])
@@ -18,3 +18,12 @@ def test_the_interval_holds_the_share_at_both_ends():
     for total in range(1, 3000):
         assert wilson(total, total)[1] == 1
         assert wilson(0, total)[0] == 0
+
+
+@pytest.mark.parametrize('values', [[0.7, 0.9], [1.0, 2.0, 4.0, -3.0], [5.0, 5.0, 5.0]])
+def test_the_interval_of_a_mean_is_that_of_a_t_test(values):
+    if len(set(values)) == 1:
+        assert t_interval(values) == (5.0, 5.0)
+        return
+    expected = stats.ttest_1samp(values, 0.0).confidence_interval()
+    assert t_interval(values) == pytest.approx((expected.low, expected.high), rel=1e-12)

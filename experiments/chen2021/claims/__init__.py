@@ -1,0 +1,3 @@
+"""What the paper claims, each as a statistic of the runs of one config."""
+
+CLAIMS = []

@@ -1,0 +1,104 @@
+"""The page of a paper: verdicts, figures and items, ours beside the paper's."""
+
+import csv
+from pathlib import Path
+
+BEGIN, END = '<!-- begin: made by python -m experiments.reproduce -->', '<!-- end -->'
+COLUMNS = ('item', 'full_config', 'laptop_config', 'claims', 'not_reproduced')
+WORDS = {'holds': 'holds', 'does_not_hold': '**does not hold**', 'inconclusive': 'inconclusive'}
+
+
+def read_items(path):
+    """The rows of an items.csv as dicts of its columns."""
+    with Path(path).open(newline='', encoding='utf-8') as file:
+        return list(csv.DictReader(file))
+
+
+def say(records, waiting):
+    """Prints the verdicts, and what the other claims wait for."""
+    for record in records:
+        needs = requirement(record['threshold'], record['direction'])
+        ours = interval(record)
+        print(f'{record["id"]:>5}  {WORDS[record["verdict"]].strip("*"):<14} {ours}  ({needs})')
+        print(f'       {record["claim"]}')
+    for claim, reason in waiting:
+        print(f'{claim.id:>5}  {reason}\n       {claim.claim}')
+
+
+def interval(record):
+    """The estimate with its interval."""
+    return f'{record["estimate"]:.3g} [{record["low"]:.3g}, {record["high"]:.3g}]'
+
+
+def requirement(threshold, direction):
+    """What the interval must be for the claim to hold."""
+    if direction == 'within':
+        return f'in ({threshold[0]:g}, {threshold[1]:g})'
+    return f'{"above" if direction == "above" else "below"} {threshold:g}'
+
+
+def write(page, paper, items, claims, records, waiting, there):
+    """Replaces what lies between the marks of a README.
+
+    Args:
+      page: its path; it has the two marks.
+      paper: name of the paper.
+      items: of `read_items`.
+      claims: all claims of the paper.
+      records: those judged, as in claims.json.
+      waiting: (claim, reason) of the others.
+      there: {config name: (rows, record)} of what was run.
+    """
+    text = page.read_text(encoding='utf-8')
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    parts = [*verdicts(records, waiting), *figures(paper, items, there), *table(items, there)]
+    page.write_text(head + '\n'.join([BEGIN, *parts, END]) + tail, encoding='utf-8')
+
+
+def verdicts(records, waiting):
+    """Lines: a table of the claims that were judged, then a list of the others."""
+    yield from ('', '## Verdicts', '')
+    yield '| | claim | statistic | paper | ours, 95 % interval | seeds | needs | verdict |'
+    yield '|---|---|---|---|---|---|---|---|'
+    for record in records:
+        paper = '' if record['paper_value'] is None else f'{record["paper_value"]:.3g}'
+        verdict = WORDS[record['verdict']]
+        if record['verdict'] != 'holds' and record['scale_needed']:
+            verdict += f'; {record["scale_needed"]}'
+        cells = (
+            record['id'], f'{record["claim"]} ({record["source"]})', record['statistic'], paper,
+            interval(record), len(record['seeds']),
+            requirement(record['threshold'], record['direction']), verdict,
+        )  # fmt: skip
+        yield f'| {" | ".join(map(str, cells))} |'
+    if waiting:
+        yield from ('', 'Not judged:', '')
+        yield from (f'- {claim.id}. {claim.claim} ({reason})' for claim, reason in waiting)
+
+
+def figures(paper, items, there):
+    """Lines: the picture of every experiment that was run, with what made it."""
+    for name, (_, record) in there.items():
+        shown = [item['item'] for item in items if Path(item['laptop_config']).stem == name]
+        at = f'../../results/{paper}/{name}'
+        yield from ('', f'## {", ".join(shown)}: `{name}`', '', f'![{name}]({at}/figure.png)', '')
+        yield (
+            f'{record["scale"]}, together {record["seconds"] / 60:.0f} minutes, on '
+            f'{record["machine"]}; [rows]({at}/results.csv), [what made them]({at}/record.json): '
+            f'`{record["command"]}`'
+        )
+
+
+def table(items, there):
+    """Lines: every item of the paper, with its configs and whether they were run."""
+    yield from ('', '## Items', '', '| item | full scale (not run) | laptop | claims | state |')
+    yield '|---|---|---|---|---|'
+    for item in items:
+        name = Path(item['laptop_config']).stem
+        state = item['not_reproduced'] and f'not reproduced: {item["not_reproduced"]}'
+        state = state or ('run' if name in there else 'not run')
+        full = Path(item['full_config']).stem
+        cells = (item['item'], full and f'`{full}`', name and f'`{name}`', item['claims'], state)
+        yield f'| {" | ".join(cells)} |'
+    yield ''

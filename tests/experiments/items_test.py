@@ -1,0 +1,85 @@
+"""Every item of a paper has its configs and claims, or a reason; what results/ holds is true."""
+
+import importlib
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from contrastive_jax.evaluation.claims import DIRECTIONS, judge
+from experiments import paper_page, published
+
+ROOT = Path(__file__).parents[2]
+# What `claims.md` of the project's fact sheets asks for.
+ITEMS = {
+    'chen2021': [
+        *(f'Fig. {number}' for number in range(1, 8)),
+        *(f'Fig. {number}' for number in ('A.1', 'A.2', 'B.1', 'B.2', 'B.3')),
+        *(f'Table {number}' for number in ('1', '2', '3', '4', 'A.1', 'A.2', 'A.3')),
+        'Algorithm 1', 'Sec. 4', 'notebook', 'SwAV',
+    ],
+}  # fmt: skip
+CLAIMS = {'chen2021': range(1, 12)}
+PAPERS = sorted(path.parent.name for path in ROOT.glob('experiments/*/items.csv'))
+
+
+def items_of(paper):
+    return paper_page.read_items(ROOT / 'experiments' / paper / 'items.csv')
+
+
+def claims_of(paper):
+    return importlib.import_module(f'experiments.{paper}.claims').CLAIMS
+
+
+@pytest.mark.parametrize('paper', PAPERS)
+def test_every_item_has_configs_or_a_reason(paper):
+    items = items_of(paper)
+    for item in items:
+        assert tuple(item) == paper_page.COLUMNS
+        configs = [item['full_config'], item['laptop_config']]
+        assert any(configs) or item['not_reproduced'], item['item']
+        for config in filter(None, configs):
+            assert config.startswith(f'configs/{paper}/')
+            assert (ROOT / config).is_file(), f'{item["item"]}: {config} is missing'
+    named = [item['item'] for item in items]
+    assert len(set(named)) == len(named)
+    for wanted in ITEMS[paper]:
+        assert any(name == wanted or name.startswith(f'{wanted} ') for name in named), wanted
+
+
+@pytest.mark.parametrize('paper', PAPERS)
+def test_every_claim_is_of_an_item_and_of_its_config(paper):
+    claims = {claim.id: claim for claim in claims_of(paper)}
+    assert len(claims) == len(claims_of(paper))
+    listed = {name: item for item in items_of(paper) for name in item['claims'].split()}
+    assert set(listed) == set(claims)
+    for name, claim in claims.items():
+        assert claim.config == listed[name]['laptop_config'], name
+        assert claim.direction in DIRECTIONS
+        assert (claim.direction == 'within') == isinstance(claim.threshold, tuple)
+    assert {int(name.rstrip('abcdefghijklmnopqrstuvwxyz')) for name in claims} == set(CLAIMS[paper])
+
+
+@pytest.mark.parametrize('paper', PAPERS)
+def test_the_published_verdicts_follow_from_the_published_rows(paper):
+    claims = {claim.id: claim for claim in claims_of(paper)}
+    records = json.loads((ROOT / 'results' / paper / 'claims.json').read_text())
+    page = (ROOT / 'experiments' / paper / 'README.md').read_text()
+    for record in records:
+        claim = claims[record['id']]
+        directory = ROOT / 'results' / paper / Path(claim.config).stem
+        found = judge(claim, published.read_rows(directory))
+        assert found['verdict'] == record['verdict'], claim.id
+        assert math.isclose(found['estimate'], record['estimate'], rel_tol=1e-9, abs_tol=1e-12)
+        assert f'| {claim.id} | {claim.claim} ' in page
+        assert paper_page.interval(record) in page
+        made = published.read_record(directory)
+        assert f'--only={directory.name}' in made['command']
+
+
+@pytest.mark.parametrize('paper', PAPERS)
+def test_what_is_published_is_of_the_config_as_it_is(paper):
+    for record in (ROOT / 'results' / paper).glob('*/record.json'):
+        module = importlib.import_module(f'configs.{paper}.{record.parent.name}')
+        assert published.is_current(record.parent, module.get_config(), module.sweep())

@@ -1,0 +1,143 @@
+"""The reproduce command: runs what is missing, judges, writes; on a tiny paper of its own."""
+
+import json
+import sys
+import types
+
+import pytest
+from absl import flags
+
+from configs.chen2021 import randbit_digits
+from contrastive_jax.errors import BadInput
+from contrastive_jax.evaluation.claims import Claim, value
+from contrastive_jax.training import loop
+from experiments import cli, paper_page, published, reproduce
+
+ITEMS = """item,full_config,laptop_config,claims,not_reproduced
+Fig. 1,,configs/tiny/bits.py,1a,
+Fig. 2,,configs/tiny/more.py,2a,
+Fig. 3,,,,needs a pod
+"""
+
+
+def claim(name, of_seed, config):
+    return Claim(
+        id=name, claim=f'Claim {name}.', source='Fig. 1', config=config, statistic='accuracy',
+        of_seed=of_seed, threshold=0.0, direction='above', paper_value=0.5,
+        scale_needed='needs a pod',
+    )  # fmt: skip
+
+
+@pytest.fixture
+def config():
+    return randbit_digits.get_config('smoke')
+
+
+@pytest.fixture
+def paper(tmp_path, config, monkeypatch):
+    """A paper of two experiments, one of which asks for data that is not there."""
+    missing = config.copy_and_resolve_references()
+    missing.data.source = 'tfds:no_such_set'
+    points = [{'data.num_bits': 2, 'seed': seed} for seed in (0, 1, 2)]
+    read = lambda rows: value(rows, 'test_accuracy', {'data.num_bits': 2})  # noqa: E731
+    modules = {
+        'configs.tiny': {},
+        'configs.tiny.bits': {'get_config': config.copy_and_resolve_references},
+        'configs.tiny.more': {'get_config': lambda: missing},
+        'experiments.tiny': {},
+        'experiments.tiny.claims': {
+            'CLAIMS': [
+                claim('1a', read, 'configs/tiny/bits.py'),
+                claim('1b', lambda rows: value(rows, 'none', {}), 'configs/tiny/bits.py'),
+                claim('2a', read, 'configs/tiny/more.py'),
+            ]
+        },
+        'experiments.tiny.figures': {'DRAWINGS': {}},
+    }
+    for name, members in modules.items():
+        module = types.ModuleType(name)
+        vars(module).update(members, sweep=lambda: points)
+        monkeypatch.setitem(sys.modules, name, module)
+    page = tmp_path / 'experiments' / 'tiny' / 'README.md'
+    page.parent.mkdir(parents=True)
+    page.write_text(f'Before.\n{paper_page.BEGIN}\nwhat stood here\n{paper_page.END}\nAfter.\n')
+    (page.parent / 'items.csv').write_text(ITEMS)
+    monkeypatch.setattr(reproduce, 'ROOT', tmp_path)
+
+    def command(*options):
+        flags.FLAGS.unparse_flags()
+        flags.FLAGS(['reproduce', '--paper=tiny', f'--workdir={tmp_path / "runs"}', *options])
+        return reproduce.main()
+
+    yield command, tmp_path
+    flags.FLAGS.unparse_flags()
+    for name in ('only', 'judge', 'results', 'workdir', 'paper'):
+        flags.FLAGS[name].unparse()
+
+
+@pytest.mark.slow
+def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatch):
+    command, root = paper
+    assert command('--judge') == cli.DONE
+    assert 'not run: python -m experiments.reproduce --paper=tiny --only=bits' in (
+        capsys.readouterr().out
+    )
+    assert not (root / 'runs').exists()
+
+    assert command() == cli.FAILED  # the data of the second experiment are not there
+    said = capsys.readouterr().out
+    assert 'more was not run' in said
+    assert "1b  cannot be judged: the row with {} has no 'none'" in said
+    records = json.loads((root / 'results/tiny/claims.json').read_text())
+    assert [record['id'] for record in records] == ['1a']
+    assert set(records[0]) >= {
+        'id', 'claim', 'source', 'statistic', 'threshold', 'direction', 'estimate', 'low', 'high',
+        'seeds', 'verdict', 'command', 'scale', 'config', 'commit', 'machine', 'paper_value',
+    }  # fmt: skip
+    assert records[0]['seeds'] == [0, 1, 2]
+    rows = published.read_rows(root / 'results/tiny/bits')
+    assert records[0]['estimate'] == pytest.approx(sum(row['test_accuracy'] for row in rows) / 3)
+    assert (root / 'results/tiny/bits/figure.png').stat().st_size > 5000
+    page = (root / 'experiments/tiny/README.md').read_text()
+    assert page.startswith('Before.\n<!-- begin')
+    assert page.endswith('<!-- end -->\nAfter.\n')
+    assert 'what stood here' not in page
+    assert '| Fig. 1 |  | `bits` | 1a | run |' in page
+    assert '| Fig. 2 |  | `more` | 2a | not run |' in page
+    assert '| Fig. 3 |  |  |  | not reproduced: needs a pod |' in page
+
+    # Again: nothing is trained, and the page is the same.
+    monkeypatch.setattr(loop, 'train', None)
+    assert command('--only=bits') == cli.DONE
+    assert (root / 'experiments/tiny/README.md').read_text() == page
+
+
+def test_what_stands_for_another_config_is_not_current(tmp_path, config):
+    points = [{'seed': 0, 'data.num_bits': 2}]
+    record = {'config': None, **published.identity(config, points)}
+    (tmp_path / 'record.json').write_text(json.dumps(record))
+    assert not published.is_current(tmp_path, config, points)  # no rows yet
+    (tmp_path / 'results.csv').write_text('seed\n0\n')
+    assert published.is_current(tmp_path, config, points)
+    config.data.data_dir = 'elsewhere'
+    assert published.is_current(tmp_path, config, points)
+    assert not published.is_current(tmp_path, config, [{'seed': 1, 'data.num_bits': 2}])
+    config.num_steps += 1
+    assert not published.is_current(tmp_path, config, points)
+
+
+def test_rows_come_back_as_they_were(tmp_path):
+    (tmp_path / 'results.csv').write_text('a,loss,memory,b\n1,"nt_xent,temperature=0.2",,0.5\n')
+    assert published.read_rows(tmp_path) == [
+        {'a': 1, 'loss': 'nt_xent,temperature=0.2', 'memory': '', 'b': 0.5}
+    ]
+
+
+@pytest.mark.parametrize(
+    ('option', 'sentence'),
+    [('--only=bit', "--only names 'bit', not one of: bits, more"),
+     ('--paper=big', "--paper is 'big', not one of: tiny")],
+)  # fmt: skip
+def test_bad_input_names_the_choices(paper, option, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        paper[0](option)
