@@ -1,14 +1,15 @@
 """Intriguing Properties of Contrastive Losses (Chen, Luo and Li, 2021)."""
 
 
-def five_losses(dimensions):
+def five_losses(dimensions, tau=0.2):
     """The five losses of the paper's tables, as forms of the generalized one.
 
     But for a constant, NT-Xent at temperature tau is the generalized loss without the row itself,
-    of weight tau / d and scale d / tau: at another temperature change all three.
+    of weight tau / d and scale d / tau.
 
     Args:
       dimensions: d, of the projections z.
+      tau: the temperature of NT-Xent.
 
     Returns:
       Name to `config.loss`, all with the same fields. The scale 1000 goes with normalised z.
@@ -17,7 +18,6 @@ def five_losses(dimensions):
     """
     sliced = dict(distribution='sliced_wasserstein', weight=5.0, temperature=None)
     kernel = dict(prior='uniform_hypersphere', distribution='log_sum_exp')
-    tau = 0.2
     nt_xent = dict(weight=tau / dimensions, temperature=tau, scale=dimensions / tau)
     losses = {
         'nt_xent': dict(kernel, **nt_xent, include_self=False),
@@ -35,6 +35,20 @@ def points_of(losses):
     return [
         {f'loss.{field}': value for field, value in loss.items() if field != 'name'}
         for loss in losses.values()
+    ]
+
+
+def at_batches(points, batches, examples, epochs, warmup_epochs):
+    """The points at each batch size, for as many epochs and epochs of warm-up each."""
+    return [
+        {
+            **point,
+            'batch_size': batch,
+            'num_steps': examples * epochs // batch + 1,
+            'optimizer.warmup': examples * warmup_epochs // batch,
+        }
+        for point in points
+        for batch in batches
     ]
 
 

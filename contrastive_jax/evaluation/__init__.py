@@ -2,6 +2,7 @@
 
 from contrastive_jax.evaluation.alignment import alignment, alignment_interval, same_class_alignment
 from contrastive_jax.evaluation.class_pairs import disjoint_same_class_pairs, same_class_pairs
+from contrastive_jax.evaluation.code_floors import log_sum_exp_of_codes
 from contrastive_jax.evaluation.collapse import (
     alpha_req,
     collapse_indicators,
@@ -68,6 +69,7 @@ __all__ = [
     'linear_probe',
     'linear_probe_by_class',
     'local_separation',
+    'log_sum_exp_of_codes',
     'multi_label_probe',
     'mutual_information_of_loss',
     'probe_factors',

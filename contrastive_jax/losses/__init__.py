@@ -6,7 +6,7 @@ and return `(scalar, parts)`: the mean over anchors in nats and a dict of named 
 
 from contrastive_jax.losses.anisotropic import anisotropic_info_nce
 from contrastive_jax.losses.bootstrap import byol_regression
-from contrastive_jax.losses.generalized import generalized_contrastive
+from contrastive_jax.losses.generalized import distribution_matching, generalized_contrastive
 from contrastive_jax.losses.infonce import (
     box_info_nce,
     cross_view_info_nce,
@@ -57,6 +57,7 @@ __all__ = [
     'cross_view_info_nce',
     'decoupled_nt_xent',
     'directclr',
+    'distribution_matching',
     'evidence_lower_bound',
     'generalized_contrastive',
     'hard_contrastive',

@@ -68,37 +68,18 @@ def generalized_contrastive(
     """
     similarities.check_pairs('generalized_contrastive', z1, z2)
     _check_factors(weight, scale)
-    unused = {
-        'log_sum_exp': {
-            'num_projections': (num_projections, None),
-            'projections': (projections, 'orthogonal'),
-        },
-        'sliced_wasserstein': {
-            'temperature': (temperature, None),
-            'include_self': (include_self, True),
-        },
-    }
-    _check_options(prior, distribution, convention, temperature, key, unused.get(distribution, {}))
+    options = dict(
+        distribution=distribution, temperature=temperature, num_projections=num_projections,
+        include_self=include_self, projections=projections, key=key,
+    )  # fmt: skip
+    _check_options(prior, convention, **options)
     if prior == 'uniform_hypersphere':
         z1, z2 = similarities.unit_rows(z1), similarities.unit_rows(z2)
     # The rows of a pair beside each other: on several devices none moves.
     rows = similarities.interleaved(z1, z2).astype(jnp.float32)
     dimensions = rows.shape[1]
     alignment = alignment_term(z1, z2)
-    if distribution == 'log_sum_exp':
-        term = log_sum_exp_term(rows, temperature=temperature, include_self=include_self)
-    else:
-        prior_key, projections_key = jax.random.split(key)
-        term = sliced_wasserstein(
-            rows,
-            draw_prior(prior, rows.shape, key=prior_key),
-            random_projections(
-                dimensions,
-                dimensions if num_projections is None else num_projections,
-                key=projections_key,
-                kind=projections,
-            ),
-        )
+    term = _distribution_term(rows, prior, **options)
     if convention == 'table1':
         alignment = 2 * alignment
         if distribution == 'log_sum_exp':
@@ -107,6 +88,56 @@ def generalized_contrastive(
             term = term * (rows.shape[0] / dimensions)
     loss = scale * (alignment + weight * term)
     return loss, {'alignment': alignment, 'distribution': term}
+
+
+@any_mesh
+def distribution_matching(
+    z,
+    *,
+    prior,
+    distribution,
+    temperature=None,
+    num_projections=None,
+    include_self=True,
+    projections='orthogonal',
+    key=None,
+):
+    """The distance to a prior distribution alone, of one view of each example.
+
+    L_distribution of `generalized_contrastive` in the notebook's convention, over the n rows of
+    one view. Of two equal views the alignment is 0, and that loss is this one times its weight and
+    scale; but 'log_sum_exp' with the row itself is log 2 larger, since every row is there twice,
+    and 'sliced_wasserstein' draws a prior of twice the rows.
+
+    Args:
+      z: projections [n, d], any floating type, n >= 2. Rows are scaled to unit length if and only
+        if the prior is the hypersphere.
+      prior: 'uniform_hypersphere', 'uniform_hypercube' ([-1, 1]^d) or 'normal'.
+      distribution: 'log_sum_exp' (hypersphere only) or 'sliced_wasserstein'.
+      temperature: tau > 0 of 'log_sum_exp', a scalar or one per dimension; None otherwise.
+      num_projections: as `generalized_contrastive`.
+      include_self: as `generalized_contrastive`.
+      projections: as `generalized_contrastive`.
+      key: random key, required for 'sliced_wasserstein'.
+
+    Returns:
+      Float32 scalar in nats for 'log_sum_exp', in squared units of a coordinate otherwise, and no
+      parts.
+
+    Raises:
+      ValueError: shapes or options that do not fit each other.
+
+    Source: Chen 2021, Eq. 2 and Appendix B.2 (saturation without the alignment term).
+    """
+    if z.ndim != 2 or z.shape[0] < 2 or z.shape[1] < 1:
+        raise ValueError(f'distribution_matching: z must be [n, d] with n >= 2, got {z.shape}.')
+    options = dict(
+        distribution=distribution, temperature=temperature, num_projections=num_projections,
+        include_self=include_self, projections=projections, key=key,
+    )  # fmt: skip
+    _check_options(prior, 'notebook', **options)
+    rows = similarities.unit_rows(z) if prior == 'uniform_hypersphere' else z
+    return _distribution_term(rows.astype(jnp.float32), prior, **options), {}
 
 
 def alignment_term(z1, z2):
@@ -180,7 +211,32 @@ def draw_prior(prior, shape, *, key):
     return similarities.unit_rows(samples) if prior == 'uniform_hypersphere' else samples
 
 
-def _check_options(prior, distribution, convention, temperature, key, unused):
+def _distribution_term(
+    rows, prior, *, distribution, temperature, num_projections, include_self, projections, key
+):
+    """Distance of rows [m, d] to the prior, nats or squared units; options that were checked."""
+    if distribution == 'log_sum_exp':
+        return log_sum_exp_term(rows, temperature=temperature, include_self=include_self)
+    count = rows.shape[1] if num_projections is None else num_projections
+    prior_key, projections_key = jax.random.split(key)
+    return sliced_wasserstein(
+        rows,
+        draw_prior(prior, rows.shape, key=prior_key),
+        random_projections(rows.shape[1], count, key=projections_key, kind=projections),
+    )
+
+
+def _check_options(
+    prior,
+    convention,
+    *,
+    distribution,
+    temperature,
+    num_projections,
+    include_self,
+    projections,
+    key,
+):
     for field, value, choices in (
         ('prior', prior, PRIORS),
         ('distribution', distribution, DISTRIBUTIONS),
@@ -197,7 +253,17 @@ def _check_options(prior, distribution, convention, temperature, key, unused):
         raise ValueError("temperature is required for distribution 'log_sum_exp'.")
     if distribution == 'sliced_wasserstein' and key is None:
         raise ValueError("key is required for distribution 'sliced_wasserstein', which draws.")
-    for field, (value, default) in unused.items():
+    unused = {
+        'log_sum_exp': {
+            'num_projections': (num_projections, None),
+            'projections': (projections, 'orthogonal'),
+        },
+        'sliced_wasserstein': {
+            'temperature': (temperature, None),
+            'include_self': (include_self, True),
+        },
+    }
+    for field, (value, default) in unused[distribution].items():
         if not (isinstance(value, type(default)) and value == default):
             raise ValueError(
                 f'{field} must be {default!r} for distribution {distribution!r}, which makes no '

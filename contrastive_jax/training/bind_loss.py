@@ -18,6 +18,7 @@ KINDS = {
     ),
     ('anchors', 'bank', 'index'): (bank_objectives.one_bank, ('memory',)),
     ('anchors1', 'anchors2', 'bank1', 'bank2', 'index'): (bank_objectives.two_banks, ('memory',)),
+    ('z',): (objective_kinds.one_view, ()),
     ('z', 'labels'): (objective_kinds.labelled_rows, ()),
     ('logits', 'labels'): (objective_kinds.classified, ()),
 }
@@ -61,9 +62,17 @@ def loss_function(section):
 
 
 def arrays_of(function):
-    """The longest key of KINDS that a function's parameters begin with, or None."""
-    parameters = tuple(inspect.signature(function).parameters)
-    found = [arrays for arrays in KINDS if parameters[: len(arrays)] == arrays]
+    """The longest key of KINDS that a function's parameters begin with, or None.
+
+    A single array is a key only where no other one follows: (z, other) may be a user's two views.
+    """
+    parameters = inspect.signature(function).parameters
+    needed = [p for p in parameters.values() if p.default is p.empty]
+    several = sum(p.kind is not p.KEYWORD_ONLY for p in needed)
+    found = [
+        arrays for arrays in KINDS
+        if tuple(parameters)[: len(arrays)] == arrays and not len(arrays) == 1 < several
+    ]  # fmt: skip
     return max(found, key=len, default=None)
 
 

@@ -11,13 +11,15 @@ from contrastive_jax.data import batches
 from contrastive_jax.data.probing.pixels import made_of_pixels
 from contrastive_jax.errors import BadInput, Preempted
 from contrastive_jax.evaluation.collapse import alpha_req, collapse_indicators, collapse_warning
+from contrastive_jax.evaluation.uniformity import uniformity
 from contrastive_jax.training import bind_evaluation, embedding, hosts, preemption
 from contrastive_jax.training.embed_step import make_pass_step
 from contrastive_jax.training.restore import restored_run
 from contrastive_jax.training.step import compose
 
 # What is logged of a collapse, and of how many rows: a direction that they lack is hardly in use.
-COLLAPSE, COLLAPSE_ROWS = ('deviation', 'effective_rank', 'rankme', 'alpha_req'), 10_000
+COLLAPSE = ('deviation', 'effective_rank', 'rankme', 'alpha_req', 'uniformity')
+COLLAPSE_ROWS = 10_000
 
 
 class Evaluator:
@@ -144,6 +146,7 @@ class Evaluator:
         found = {}
         for name, rows in (('h', test['embeddings']), ('z', test['projections'])):
             indicators = collapse_indicators(rows[:COLLAPSE_ROWS])
+            indicators['uniformity'] = uniformity(rows[:COLLAPSE_ROWS])
             with contextlib.suppress(BadInput):  # too few dimensions in use to fit a slope
                 indicators['alpha_req'] = alpha_req(rows[:COLLAPSE_ROWS])
             found |= {

@@ -39,7 +39,8 @@ def train(config, workdir, overrides=None, quiet=False, allowed=()):
         run, which then goes on with the new ones.
 
     Returns:
-      The final evaluation as a dict of floats, with its `step` and the `seconds` of this call.
+      The final evaluation as a dict of floats, with its `step`, the `seconds` of this call, and the
+      `train_loss`, mean of what was logged in the last tenth of the steps.
 
     Raises:
       BadInput: a config or workdir that cannot be, before anything compiles.
@@ -296,6 +297,7 @@ class Run:
         except BadInput as error:  # the options were checked before: it is the embeddings
             raise RunFailed(f'The evaluation at step {self.step} failed: {error}') from error
         if run_started is not None:
+            results |= hosts.on_first(self.last_losses)
             results['seconds'] = time.monotonic() - run_started
         row = self.log.write(self.step, results)
         of = self.experiment.evaluate
@@ -306,6 +308,12 @@ class Run:
             f'(evaluated in {time.monotonic() - started:.1f} s)'
         )
         return row
+
+    def last_losses(self):
+        """{'train_loss': mean of what was logged in the last tenth of the steps}, if anything."""
+        rows = metrics_log.read(self.workdir)
+        last = [row['loss'] for row in rows if 'loss' in row and row['step'] > 0.9 * self.step]
+        return {'train_loss': sum(last) / len(last)} if last else {}
 
 
 class Rate:

@@ -17,6 +17,12 @@ def pairs(setting):
     return Objective(lambda seen: ((unit_rows(seen.z[:, 0]), unit_rows(seen.z[:, 1])), {}))
 
 
+def one_view(setting):
+    """The projections of one view of each example, which the loss spreads or matches."""
+    del setting
+    return Objective(lambda seen: ((seen.z[:, 0],), {}), num_sides=1)
+
+
 def momentum_contrast(setting):
     """MoCo, not symmetric: queries are first views, keys are second views. Keys enter the queue."""
     momentum = names.bind(targets.momentum_contrast, setting.target, 'target')(setting.num_steps)

@@ -5,6 +5,7 @@
 (predictions1, ..2, targets1, ..2)  BYOL: predictor, and momentum encoder, of both views
 (anchors, bank, index)              one view against a memory bank
 (anchors1, .. bank2, index)         two encoders of one view, each against the other's bank
+(z)                                 one view
 (z, labels)                         both views with a factor of the example
 (logits, labels)                    a linear classifier on the features of one view
 """

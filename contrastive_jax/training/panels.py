@@ -31,8 +31,8 @@ LARGEST_MAP = 32  # places along a side; larger maps are averaged over blocks of
 # weight exp(cosine / temperature). Of two encoders z has both, so that its cosines are neither's.
 SOFTMAX = (
     'anisotropic_info_nce', 'contrastive', 'cross_view_info_nce', 'decoupled_nt_xent',
-    'generalized_contrastive', 'instance_discrimination', 'instance_discrimination_views',
-    'nt_xent', 'queue_contrastive', 'sphere_info_nce',
+    'distribution_matching', 'generalized_contrastive', 'instance_discrimination',
+    'instance_discrimination_views', 'nt_xent', 'queue_contrastive', 'sphere_info_nce',
 )  # fmt: skip
 # Two programs that compute the same rows round them differently, by less than this share.
 ROUNDING = 1e-3

@@ -10,6 +10,10 @@ OF_A_VALUE = ('info_nce_bound', 'vince_bound')
 # Sets of options that are all tried; other losses get the usual values of required options.
 OPTIONS = {
     'annulus': [{}, {'include_positive': False}],
+    'distribution_matching': [
+        {'prior': 'uniform_hypersphere', 'distribution': 'log_sum_exp', 'temperature': 0.2},
+        {'prior': 'normal', 'distribution': 'sliced_wasserstein', 'key': jax.random.key(0)},
+    ],
     'generalized_contrastive': [
         {'prior': 'uniform_hypersphere', 'distribution': 'log_sum_exp', 'temperature': 0.2},
         *(

@@ -12,6 +12,7 @@ from contrastive_jax import losses
 from contrastive_jax.losses.generalized import (
     PRIORS,
     alignment_term,
+    distribution_matching,
     draw_prior,
     generalized_contrastive,
     log_sum_exp_term,
@@ -219,6 +220,55 @@ def test_matched_samples_cost_the_sampling_floor(prior, floor):
     distances = np.asarray(jax.vmap(distance)(keys))
     assert abs(distances.mean() - floor) < 3 * distances.std()
     assert distances.std() < 0.12 * floor
+
+
+def test_distribution_matching_is_the_generalized_loss_of_two_equal_views(key):
+    """Value but for log 2, as stated, and gradient; of the sliced form the two parts by hand."""
+    z = draw(0, 6, 4)
+    options = {**LOG_SUM_EXP, 'temperature': 0.3}
+    alone, gradient = jax.value_and_grad(lambda z: distribution_matching(z, **options)[0])(z)
+    both, doubled = jax.value_and_grad(
+        lambda z: generalized_contrastive(z, z, **options, weight=2.0, scale=3.0)[0]
+    )(z)
+    np.testing.assert_allclose(both, 6 * (alone + math.log(2)), rtol=1e-6)
+    np.testing.assert_allclose(doubled, 6 * gradient, atol=1e-5 * jnp.abs(doubled).max())
+    without = distribution_matching(z, **options, include_self=False)[0]
+    expected = loop_log_sum_exp(unit(z), 0.3, include_self=False) - math.log(4)
+    np.testing.assert_allclose(without, expected, rtol=1e-6)
+    prior_key, directions_key = jax.random.split(key)
+    sliced = {'distribution': 'sliced_wasserstein', 'key': key, 'num_projections': 3}
+    for prior in PRIORS:
+        rows = jnp.asarray(unit(z), jnp.float32) if prior == 'uniform_hypersphere' else z
+        expected = sliced_wasserstein(
+            rows,
+            draw_prior(prior, (6, 4), key=prior_key),
+            random_projections(4, 3, key=directions_key),
+        )
+        found = distribution_matching(z, prior=prior, **sliced)[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize('distribution', ['log_sum_exp', 'sliced_wasserstein'])
+def test_codes_that_are_repeated_exactly_are_finite_and_spread(distribution, key):
+    """Rows of 4 codes, each there 8 times, as images of 2 bits give: gradients tear none apart."""
+    codes = draw(0, 4, 3)
+    options = {'prior': 'uniform_hypersphere', 'distribution': distribution}
+    options |= {'temperature': 0.5} if distribution == 'log_sum_exp' else {'key': key}
+
+    def loss(codes):
+        return distribution_matching(jnp.tile(codes, (8, 1)), **options)[0]
+
+    gradient = jax.grad(loss)(codes)
+    assert np.isfinite(gradient).all()
+    assert loss(codes - 0.1 * gradient / jnp.abs(gradient).max()) < loss(codes)
+
+
+def test_distribution_matching_names_what_does_not_fit():
+    options = {**LOG_SUM_EXP, 'temperature': 0.3}
+    with pytest.raises(ValueError, match=r'z must be \[n, d\] with n >= 2, got \(1, 4\)'):
+        distribution_matching(jnp.ones((1, 4)), **options)
+    with pytest.raises(ValueError, match='num_projections must be None'):
+        distribution_matching(jnp.ones((3, 4)), **options, num_projections=2)
 
 
 def test_table1_differs_by_the_stated_factors(key):

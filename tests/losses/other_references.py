@@ -67,6 +67,14 @@ def generalized_contrastive(z1, z2, *, prior, distribution, weight, temperature,
     return alignment + weight * (term - math.log(rows.shape[1]))
 
 
+def distribution_matching(z, *, prior, distribution, temperature, key=None):
+    """The log-sum-exp form only."""
+    assert (prior, distribution) == ('uniform_hypersphere', 'log_sum_exp')
+    rows = unit(z)
+    sums = [sum(math.exp(row @ other / temperature) for other in rows) for row in rows]
+    return np.mean(np.log(sums)) - math.log(rows.shape[1])
+
+
 def sliced_wasserstein(samples, prior_samples, projections):
     total = []
     for direction in np.float64(projections).T:

@@ -11,7 +11,7 @@ from ml_collections import ConfigDict
 from contrastive_jax import sharding
 from contrastive_jax.data import sources
 from contrastive_jax.errors import BadInput
-from contrastive_jax.evaluation import collapse, embed, protocols
+from contrastive_jax.evaluation import collapse, embed, protocols, uniformity
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
 from contrastive_jax.training import metrics_log, workdir
 from contrastive_jax.training.build import build
@@ -155,6 +155,7 @@ def test_the_indicators_of_collapse_that_are_logged_are_those_of_their_functions
         assert found[f'{name}_alpha_req'] == collapse.alpha_req(rows)
         assert found[f'{name}_rankme'] == collapse.rankme(rows)
         assert found[f'{name}_effective_rank'] == collapse.effective_rank(rows)
+        assert found[f'{name}_uniformity'] == uniformity(rows)
     assert found['z_alpha_req'] > 2
     assert said == []
 

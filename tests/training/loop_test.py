@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -40,6 +41,7 @@ def test_a_run_writes_what_it_should_and_is_then_finished(tmp_path, config, caps
     assert final == workdir.final_row(tmp_path) == evaluated[-1]
     assert {'images_per_second', 'gradient_norm', 'alignment', 'log_sum_exp'} <= set(trained[0])
     assert final['code_bits_nominal'] == 3
+    assert final['train_loss'] == trained[-1]['loss']
     assert 2.99 < final['code_bits_measured'] <= 3
     assert json.loads((tmp_path / 'config.json').read_text())['config']['num_steps'] == 6
     assert sorted(path.name for path in (tmp_path / 'checkpoints').iterdir()) == ['4', '6']
@@ -50,6 +52,17 @@ def test_a_run_writes_what_it_should_and_is_then_finished(tmp_path, config, caps
     assert train(config, tmp_path) == final
     assert 'finished before' in capsys.readouterr().out
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob('*')} == before
+
+
+def test_the_final_loss_is_the_mean_of_the_last_tenth(tmp_path):
+    log = metrics_log.MetricsLog(tmp_path, 0)
+    for step in range(2, 41, 2):
+        log.write(step, {'loss': float(step)})
+    log.write(40, {'test_accuracy': 0.5})
+    log.close()
+    run = SimpleNamespace(workdir=tmp_path, step=40)
+    assert Run.last_losses(run) == {'train_loss': 39.0}
+    assert Run.last_losses(SimpleNamespace(workdir=tmp_path / 'empty', step=40)) == {}
 
 
 def test_two_runs_are_bit_identical_and_seeds_differ(tmp_path, config):

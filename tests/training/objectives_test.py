@@ -51,6 +51,14 @@ KINDS = {
         data=PHOTOGRAPHS,
         views=dict(name='luminance', beside='colour', area_range=(0.5, 1.0)),
     ),
+    'one view': dict(
+        loss=dict(
+            name='distribution_matching',
+            prior='uniform_hypersphere',
+            distribution='log_sum_exp',
+            temperature=0.2,
+        )
+    ),
     'labelled rows': dict(loss=dict(name='supcon', temperature=0.2)),
     'classified': dict(loss=dict(name='cross_entropy')),
     'several classes': dict(
@@ -101,6 +109,16 @@ def test_every_public_training_objective_is_of_a_kind():
     estimates = {'barber_agakov', 'info_nce_bound', 'nwj', 'sliced_wasserstein', 'vince_bound'}
     untrained = set(losses.__all__) - set(bind_loss.trainable_losses())
     assert untrained == estimates | {'evidence_lower_bound'}
+
+
+def test_one_array_is_one_view_and_two_of_any_names_are_two():
+    def spread(z, temperature=0.5, *, weight): ...
+
+    def own_pair(z, z_other): ...
+
+    assert bind_loss.arrays_of(spread) == ('z',)
+    assert bind_loss.arrays_of(losses.supcon) == ('z', 'labels')
+    assert bind_loss.arrays_of(own_pair) is None
 
 
 FEW = ('queue', 'bootstrap', 'clusters')
@@ -171,6 +189,8 @@ def test_training_lowers_the_loss_and_mispairing_raises_it(config, kind):
     states, rows = steps_of(experiment, itertools.repeat(batch, 60))
     last = np.mean([row['loss'] for row in rows[-3:]])
     assert last < rows[0]['loss'] - 0.05
+    if kind == 'one view':  # nothing is paired
+        return
     with jax.set_mesh(experiment.mesh):
         _, worse = jit_train_step(experiment, donate=False)(
             states[-1], mispaired(kind, batch), experiment.train_tables, experiment.seed_key

@@ -1,0 +1,192 @@
+"""The losses of the generalized family: head depth, batch size, temperature and weight (1 to 3)."""
+
+import numpy as np
+
+from configs.chen2021 import five_losses
+from configs.chen2021.losses_laptop import BATCH, SHORT, STEPS
+from contrastive_jax.evaluation.claims import Claim
+from experiments.chen2021.paper_tables import table
+
+LOSSES, GRID = 'configs/chen2021/losses_laptop.py', 'configs/chen2021/temperature_weight_laptop.py'
+TELLING = ('prior', 'distribution', 'include_self')
+EPOCHS = ('ep100', 'ep200', 'ep400', 'ep800')
+
+
+def name_of(row):
+    """The name in `five_losses` of the loss of a row."""
+    own = tuple(row[f'loss.{field}'] for field in TELLING)
+    losses = five_losses(dimensions=64)
+    return next(
+        name for name, loss in losses.items() if tuple(loss[field] for field in TELLING) == own
+    )
+
+
+def chosen(rows, *, layers=None, **where):
+    """The rows with so many head layers and values of fields."""
+    return [
+        row for row in rows
+        if (layers is None or len(row['model.head_widths']) == layers)
+        and all(row[name] == wanted for name, wanted in where.items())
+    ]  # fmt: skip
+
+
+def range_over_losses(rows, *, layers, num_steps):
+    """Greatest minus least accuracy of the five losses at the batch that all have."""
+    found = {
+        name_of(row): row['test_accuracy']
+        for row in chosen(rows, layers=layers, num_steps=num_steps, batch_size=BATCH)
+    }
+    if len(found) != 5:
+        raise ValueError(f'the rows have {sorted(found)}, not five losses.')
+    return max(found.values()) - min(found.values())
+
+
+def range_over_batches(rows, *, layers):
+    """Greatest minus least accuracy of NT-Xent over batches, as many epochs each."""
+    found = {
+        row['batch_size']: row['test_accuracy']
+        for row in chosen(rows, layers=layers)
+        if name_of(row) == 'nt_xent' and row['num_steps'] * row['batch_size'] == STEPS * BATCH
+    }
+    if len(found) < 2:
+        raise ValueError(f'NT-Xent has {len(found)} batch sizes; two and more have a range.')
+    return max(found.values()) - min(found.values())
+
+
+def spread_slopes(rows):
+    """(b, c) of L_uniform(z) = a + b log(weight) + c log(temperature), least squares, in nats."""
+    logs = [[1.0, np.log(row['loss.weight']), np.log(row['loss.temperature'])] for row in rows]
+    spread = [row['z_uniformity'] for row in rows]
+    _, b, c = np.linalg.lstsq(np.array(logs), np.array(spread), rcond=None)[0]
+    return float(b), float(c)
+
+
+def best_weights(rows):
+    """{temperature: the weight of the best accuracy, the mean over seeds}."""
+    totals = {}
+    for row in rows:
+        at = totals.setdefault(row['loss.temperature'], {})
+        at[row['loss.weight']] = at.get(row['loss.weight'], 0.0) + row['test_accuracy']
+    return {tau: max(at, key=at.get) for tau, at in sorted(totals.items())}
+
+
+def ridge_slope(rows):
+    """D log(best weight) / d log(temperature), least squares; reported, no claim.
+
+    Weight and temperature oppose each other in the spread, so that a ridge of good pairs rises;
+    the paper's words, "inversely correlated", would have it fall.
+    """
+    best = best_weights(rows)
+    return float(np.polyfit(np.log(list(best)), np.log(list(best.values())), 1)[0])
+
+
+def paper_range(name, across, fixed, reduce=np.mean, epochs=EPOCHS):
+    """A range of the paper's table in [0, 1]: the mean, or `reduce`, of those of its other columns.
+
+    Args:
+      name: of the table.
+      across: the column whose values are compared.
+      fixed: {column: value} of the rows that count.
+      reduce: of an array of ranges to one.
+      epochs: which columns of accuracies.
+    """
+    rows = [row for row in table(name) if all(row[key] == at for key, at in fixed.items())]
+    groups = {}
+    for row in rows:
+        rest = tuple(row[key] for key in row if key != across and key not in EPOCHS)
+        groups.setdefault(rest, []).append([row[column] for column in epochs])
+    ranges = [np.ptp(np.array(group), axis=0) for group in groups.values()]
+    return round(float(reduce(np.array(ranges))) / 100, 6)
+
+
+CLAIMS = [
+    Claim(
+        id='1a',
+        claim='With a deeper projection head the losses differ less: 3 layers against 2.',
+        source='Sec. 2, Fig. 1, Tables A.2 and A.3',
+        config=LOSSES,
+        statistic='range of accuracy over the five losses, 2 head layers minus 3 (of 1)',
+        of_seed=lambda rows: (
+            range_over_losses(rows, layers=2, num_steps=STEPS)
+            - range_over_losses(rows, layers=3, num_steps=STEPS)
+        ),
+        threshold=0.0,
+        direction='above',
+        paper_value=round(
+            paper_range('table_a2', 'loss', {}) - paper_range('table_a3', 'loss', {}), 6
+        ),
+    ),
+    Claim(
+        id='1b',
+        claim='With longer training the losses differ less.',
+        source='Fig. 1, Table A.1 (batch 128, 100 and 800 epochs)',
+        config=LOSSES,
+        statistic='range of accuracy over the five losses, short minus long training (of 1)',
+        of_seed=lambda rows: (
+            range_over_losses(rows, layers=2, num_steps=SHORT)
+            - range_over_losses(rows, layers=2, num_steps=STEPS)
+        ),
+        threshold=0.0,
+        direction='above',
+        paper_value=round(
+            paper_range('table_a1', 'loss', {'batch': 128}, epochs=('ep100',))
+            - paper_range('table_a1', 'loss', {'batch': 128}, epochs=('ep800',)),
+            6,
+        ),
+    ),
+    Claim(
+        id='2a',
+        claim='With square-root scaling of the rate the batch size hardly matters for NT-Xent.',
+        source='Sec. 2, Table A.1',
+        config=LOSSES,
+        statistic='range of the accuracy of NT-Xent over four batch sizes (of 1)',
+        of_seed=lambda rows: range_over_batches(rows, layers=2),
+        threshold=(0.0, 0.01),
+        direction='within',
+        paper_value=paper_range('table_a1', 'batch', {'loss': 'nt_xent'}, reduce=np.max),
+        scale_needed=(
+            'A test set of 1,000 digits has a standard error of 0.007 in each accuracy, so the '
+            'range of four is near the threshold whatever the batch does; CIFAR-10 would do.'
+        ),
+    ),
+    Claim(
+        id='2b',
+        claim=(
+            'The differences between batch sizes get smaller with a deeper head, '
+            "which the paper's own Table 2 contradicts."
+        ),
+        source='Sec. 2, Table 2',
+        config=LOSSES,
+        statistic='range of NT-Xent over four batch sizes, 2 head layers minus 3 (of 1)',
+        of_seed=lambda rows: (
+            range_over_batches(rows, layers=2) - range_over_batches(rows, layers=3)
+        ),
+        threshold=0.0,
+        direction='above',
+        paper_value=round(
+            paper_range('table_2', 'batch', {'head_layers': 2})
+            - paper_range('table_2', 'batch', {'head_layers': 3}),
+            6,
+        ),
+    ),
+    Claim(
+        id='3a',
+        claim='A larger weight of the distribution term spreads the projections.',
+        source='Appendix A.2, Fig. A.1 and A.2',
+        config=GRID,
+        statistic='slope of L_uniform(z) on log(weight) beside log(temperature) (nats)',
+        of_seed=lambda rows: spread_slopes(rows)[0],
+        threshold=0.0,
+        direction='below',
+    ),
+    Claim(
+        id='3b',
+        claim='A higher temperature spreads the projections less, against the weight.',
+        source='Appendix A.2, Fig. A.1 and A.2',
+        config=GRID,
+        statistic='slope of L_uniform(z) on log(temperature) beside log(weight) (nats)',
+        of_seed=lambda rows: spread_slopes(rows)[1],
+        threshold=0.0,
+        direction='above',
+    ),
+]

@@ -1,0 +1,87 @@
+"""Figure 1 and the batch sizes of Tables 2 and A.1 to A.3: five losses by head depth and length."""
+
+import io
+
+from configs.chen2021 import five_losses
+from configs.chen2021.losses_laptop import BATCH, SHORT, STEPS
+from contrastive_jax import reporting, storage
+from experiments.chen2021.claims.losses import chosen, name_of, range_over_losses
+from experiments.chen2021.paper_tables import table
+
+MARKERS = 'os^'
+
+
+def draw(rows, path):
+    """Left, the losses; middle, the paper's on ImageNet; right, NT-Xent's batch sizes.
+
+    Args:
+      rows: of results.csv.
+      path: of the PNG.
+    """
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot as plt
+
+    drawing, plots = plt.subplots(1, 3, figsize=(13, 4.2), layout='constrained')
+    names = list(five_losses(dimensions=64))
+    for number, (layers, steps) in enumerate(((2, SHORT), (2, STEPS), (3, STEPS))):
+        own = chosen(rows, layers=layers, num_steps=steps, batch_size=BATCH)
+        own = [{**row, 'loss': name_of(row)} for row in own]
+        points = {
+            p['loss']: p for p in reporting.average_over_seeds(own, ['loss'], 'test_accuracy')
+        }
+        by_seed = [
+            range_over_losses(
+                [row for row in own if row['seed'] == seed], layers=layers, num_steps=steps
+            )
+            for seed in sorted({row['seed'] for row in own})
+        ]
+        label = f'{layers} layers, {steps} steps: range {sum(by_seed) / len(by_seed):.3f}'
+        _draw_points(
+            plots[0], [i + 0.15 * (number - 1) for i in range(5)],
+            [points[name] for name in names], label, MARKERS[number],
+        )  # fmt: skip
+    plots[0].set_title('ours: five losses on digits')
+    for number, name in enumerate(('table_a2', 'table_a3')):
+        found = [row for row in table(name) if row['batch'] == 1024]
+        accuracies = [row['ep100'] / 100 for loss in names for row in found if row['loss'] == loss]
+        spread = max(accuracies) - min(accuracies)
+        plots[1].plot(
+            [i + 0.15 * number for i in range(5)], accuracies, MARKERS[number + 1],
+            label=f'{number + 2} layers: range {spread:.3f}', color=f'C{number + 1}',
+        )  # fmt: skip
+    plots[1].set_title('paper: ImageNet, 100 epochs, batch 1,024')
+    for plot in plots[:2]:
+        plot.set_xticks(range(5), [name.replace('_', '\n') for name in names], fontsize=8)
+    for number, layers in enumerate((2, 3), start=1):
+        own = [row for row in chosen(rows, layers=layers) if name_of(row) == 'nt_xent']
+        own = [row for row in own if row['num_steps'] * row['batch_size'] == STEPS * BATCH]
+        points = reporting.average_over_seeds(own, ['batch_size'], 'test_accuracy')
+        points.sort(key=lambda point: point['batch_size'])
+        places = [point['batch_size'] for point in points]
+        _draw_points(plots[2], places, points, f'{layers} layers', MARKERS[number])
+    plots[2].set_xscale('log', base=2)
+    plots[2].set_xticks(places, [str(place) for place in places])
+    plots[2].set_xlabel('batch size, as many epochs each')
+    plots[2].set_title('ours: NT-Xent')
+    plots[0].margins(y=0.3)
+    plots[0].set_ylabel('linear-probe accuracy')
+    for plot in plots:
+        plot.grid(alpha=0.25)
+        plot.legend(frameon=False)
+    image = io.BytesIO()
+    drawing.savefig(image, dpi=150, format='png')
+    plt.close(drawing)
+    storage.write(storage.path(path), image.getvalue())
+
+
+def _draw_points(plot, places, points, label, marker):
+    """Means with bars from the least to the greatest seed."""
+    means = [point['mean'] for point in points]
+    bars = [
+        [point['mean'] - point['least'] for point in points],
+        [point['greatest'] - point['mean'] for point in points],
+    ]
+    colour = f'C{MARKERS.index(marker)}'
+    plot.errorbar(places, means, yerr=bars, fmt=marker, capsize=3, label=label, color=colour)

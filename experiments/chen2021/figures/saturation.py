@@ -1,0 +1,82 @@
+"""Figure B.3: the final loss of the distribution term against the bits of the images."""
+
+import io
+
+import numpy as np
+
+from configs.chen2021.saturation_laptop import DIMENSIONS, MOST_BITS
+from contrastive_jax import reporting, storage
+from contrastive_jax.evaluation import log_sum_exp_of_codes
+from experiments.chen2021.claims.saturation import LEFT, saturated_at
+
+
+def draw(rows, path):
+    """A panel for each temperature and one for the sliced form; a line for each batch.
+
+    Dots are means over seeds with their range; dashed is the idealised encoder, a ring where at
+    most a tenth of the fall is left.
+
+    Args:
+      rows: of results.csv.
+      path: of the PNG.
+    """
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import MaxNLocator
+
+    terms = []
+    for row in rows:
+        term = row['loss.distribution'], row['loss.temperature']
+        terms += [term] if term not in terms else []
+    batches = sorted({row['batch_size'] for row in rows})
+    drawing, plots = plt.subplots(
+        1, len(terms), figsize=(3.2 * len(terms), 3.6), layout='constrained', squeeze=False
+    )
+    for plot, (distribution, temperature) in zip(plots[0], terms, strict=True):
+        for number, batch in enumerate(batches):
+            at = {'loss.distribution': distribution, 'loss.temperature': temperature}
+            at['batch_size'] = batch
+            own = [row for row in rows if all(row[name] == v for name, v in at.items())]
+            if not own:
+                continue
+            _draw_curve(plot, own, batch, f'C{number}')
+            if distribution == 'log_sum_exp':
+                bits = np.arange(1, MOST_BITS + 1)
+                ideal = [
+                    log_sum_exp_of_codes(
+                        k, batch, temperature=float(temperature), dimensions=DIMENSIONS
+                    )
+                    for k in bits.tolist()
+                ]
+                plot.plot(bits, ideal, '--', color=f'C{number}', linewidth=1)
+        sliced = distribution == 'sliced_wasserstein'
+        plot.set_title('sliced Wasserstein' if sliced else rf'LogSumExp, $\tau$ = {temperature}')
+        plot.set_xlabel('bits of the images')
+        plot.grid(alpha=0.25)
+        plot.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if sliced:
+            plot.set_yscale('log')
+    plots[0, 0].set_ylabel('final loss (nats; squared units on the right)')
+    plots[0, 0].legend(title='batch', frameon=False)
+    drawing.suptitle(
+        f'A few bits saturate the distribution term (ring: {LEFT:g} of the fall is left; '
+        'dashed: idealised)'
+    )
+    image = io.BytesIO()
+    drawing.savefig(image, dpi=150, format='png')
+    plt.close(drawing)
+    storage.write(storage.path(path), image.getvalue())
+
+
+def _draw_curve(plot, rows, batch, colour):
+    """Means over seeds, and the ring."""
+    points = reporting.average_over_seeds(rows, ['data.num_bits'], 'train_loss')
+    points.sort(key=lambda point: point['data.num_bits'])
+    bits = [point['data.num_bits'] for point in points]
+    means = np.array([point['mean'] for point in points])
+    ends = [means - [p['least'] for p in points], [p['greatest'] for p in points] - means]
+    plot.errorbar(bits, means, yerr=ends, fmt='.', color=colour, label=f'{batch:,}')
+    where = saturated_at(dict(zip(bits, means.tolist(), strict=True)))
+    plot.plot(where, means[bits.index(where)], 'o', color=colour, markersize=11, fillstyle='none')
