@@ -27,6 +27,7 @@ class Role(enum.IntEnum):
     MEMORY = 12
     MEMORY_SETS = 13
     CLUSTERS = 14
+    BESIDE_DRAWS = 15
 
 
 SPLIT_ROLES = {'train': Role.TRAIN_EXAMPLES, 'test': Role.TEST_EXAMPLES}

@@ -84,7 +84,8 @@ def draw_sweep(path, rows, axes, figure):
       rows: dicts with the axes, `seed` and the metric.
       axes: names of the swept fields.
       figure: dict of `x` and `y` (names in the rows) and optionally `title`, `x_label`,
-        `y_label`, `chance` (a level to mark) and `references` (dicts of `label`, `x`, `y`).
+        `y_label`, `chance` (a level to mark), `references` (dicts of `label`, `x`, `y`) and `label`
+        ({axis: value} of the other axes -> the name of their line).
     """
     import matplotlib
 
@@ -99,8 +100,8 @@ def draw_sweep(path, rows, axes, figure):
         lines.setdefault(tuple(point[name] for name in others), []).append(point)
     drawing, plot = plt.subplots(figsize=(7, 4.5), layout='constrained')
     for point, line in lines.items():
-        label = ', '.join(f'{name} {value}' for name, value in zip(others, point, strict=True))
-        _draw_line(plot, line, x, label)
+        values = dict(zip(others, point, strict=True))
+        _draw_line(plot, line, x, figure.get('label', _values_in_words)(values))
     for reference in figure.get('references', ()):
         plot.plot(reference['x'], reference['y'], 's--', color='0.5', label=reference['label'])
     if (chance := figure.get('chance')) is not None:
@@ -125,6 +126,11 @@ def draw_sweep(path, rows, axes, figure):
     drawing.savefig(image, dpi=150, format='png')
     plt.close(drawing)
     storage.write(storage.path(path), image.getvalue())
+
+
+def _values_in_words(values):
+    """{axis: value} as 'axis value, axis value'."""
+    return ', '.join(f'{name} {value}' for name, value in values.items())
 
 
 def _draw_line(plot, line, x, label):

@@ -40,3 +40,13 @@ def test_the_seed_may_be_the_axis(tmp_path):
     rows = [{'seed': seed, 'test_accuracy': 0.5} for seed in (0, 1)]
     reporting.draw_sweep(tmp_path / 'f.png', rows, ['seed'], {'x': 'seed', 'y': 'test_accuracy'})
     assert (tmp_path / 'f.png').exists()
+
+
+def test_lines_are_named_by_their_values_or_as_the_figure_says(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(reporting, '_draw_line', lambda plot, line, x, label: drawn.append(label))
+    rows = [{'x': 1, 'loss': loss, 'memory': '', 'seed': 0, 'accuracy': 0.5} for loss in ('a', 'b')]
+    figure = {'x': 'x', 'y': 'accuracy'}
+    for label in ({}, {'label': lambda point: point['loss'].upper() + point['memory']}):
+        reporting.draw_sweep(tmp_path / 'f.png', rows, ['x', 'loss', 'memory'], figure | label)
+    assert drawn == ['loss a, memory ', 'loss b, memory ', 'A', 'B']

@@ -57,3 +57,75 @@ def check_argument(arg, losses):
     choices = ('', 'smoke', *losses)
     if arg not in choices:
         raise ValueError(f"the config's argument is {arg!r}, not one of: {str(choices)[1:-1]}.")
+
+
+def text_of(section):
+    """A section of a config as the text that a sweep's point has: 'nt_xent,temperature=0.2'."""
+    options = [f'{name}={value}' for name, value in section.items() if name != 'name']
+    return ','.join([section['name'], *options])
+
+
+def randbit_methods(
+    dimensions, batch_sizes, queue, momentum, predictor_width, temperatures=(), weights=()
+):
+    """What Fig. 7, B.1 and B.2 train on images with random bits.
+
+    Args:
+      dimensions: d, of the projections z.
+      batch_sizes: of NT-Xent; all else has the first.
+      queue: rows of momentum contrast's.
+      momentum: of the slow encoders of momentum contrast and BYOL.
+      predictor_width: of BYOL.
+      temperatures: of NT-Xent beside 0.2.
+      weights: of decoupled NT-Xent's spread beside 0.1.
+
+    Returns:
+      Name to the values of a point's axes `loss`, `memory`, `target` and `batch_size`.
+
+    Source: Fig. 7, Sec. 5 and App. B.1, which name the methods; that MoCo and BYOL have the
+      options of their own papers, but for sizes, is a choice.
+    """
+    alone = dict(memory='', target='', batch_size=batch_sizes[0])
+    five = five_losses(dimensions)
+    methods = {name: dict(alone, loss=text_of(loss)) for name, loss in five.items()}
+    methods['nt_xent']['loss'] = nt_xent = 'nt_xent,temperature=0.2'
+    for size in batch_sizes[1:]:
+        methods[f'nt_xent, batch {size}'] = dict(alone, loss=nt_xent, batch_size=size)
+    for temperature in temperatures:
+        name = f'nt_xent, temperature {temperature}'
+        methods[name] = dict(alone, loss=f'nt_xent,temperature={temperature}')
+    for weight in weights:
+        loss = dict(five['decoupled_nt_xent'], weight=weight)
+        methods[f'decoupled_nt_xent, weight {weight}'] = dict(alone, loss=text_of(loss))
+    methods['moco'] = dict(
+        alone,
+        loss='queue_contrastive,temperature=0.2',
+        memory=f'size={queue}',
+        target=f'momentum={momentum}',
+    )
+    target = f'momentum={momentum},predictor_width={predictor_width}'
+    methods['byol'] = dict(alone, loss='byol_regression', target=target)
+    return methods
+
+
+def label_of(methods):
+    """(A point) -> the name of the method that it trains, for a figure's legend."""
+
+    def label(point):
+        names = [
+            name
+            for name, method in methods.items()
+            if all(point[axis] == value for axis, value in method.items())
+        ]
+        return names[0]
+
+    return label
+
+
+def of_epochs(examples, epochs, warmup_epochs, batch_size):
+    """The values of a point that make a run of so many epochs, as the official code counts them."""
+    return {
+        'batch_size': batch_size,
+        'num_steps': examples * epochs // batch_size + 1,
+        'optimizer.warmup': examples * warmup_epochs // batch_size,
+    }

@@ -1,4 +1,4 @@
-"""What is trained beside the encoder: a predictor, a classifier, a temperature, a probe."""
+"""What is trained beside the encoder: a predictor, classifier, decoder, temperature or probe."""
 
 import functools
 from collections.abc import Callable
@@ -24,12 +24,14 @@ class Beside(NamedTuple):
       reads: (h [n, f], z [n, d]) -> its arguments.
       shapes: (f, d) of what it reads.
       learning_rate: of its own, with Adam; None leaves it to the run's optimizer.
+      draws: whether it takes a key behind what it reads.
     """
 
     module: Any
     reads: Callable
     shapes: tuple[int, int]
     learning_rate: float | None = None
+    draws: bool = False
 
 
 def predictor(features, dimensions, *, width, batch_norm):
@@ -49,6 +51,15 @@ def predictor(features, dimensions, *, width, batch_norm):
 def classifier(features, dimensions, *, num_classes):
     """A linear layer from h to logits; the arguments are those of `predictor`."""
     return Beside(nn.Dense(num_classes), lambda h, z: (h,), (features, dimensions))
+
+
+def decoder(features, dimensions, *, module):
+    """A `VariationalDecoder` of h in float32, in which a bound in nats is summed."""
+
+    def reads(h, z):
+        return (h.astype(jnp.float32),)
+
+    return Beside(module, reads, (features, dimensions), draws=True)
 
 
 def temperature(features, dimensions, *, initial, learning_rate=1e-3):
@@ -78,16 +89,21 @@ def init(modules, key):
     # The probe comes last, so that the others start as they would without it.
     order = sorted(modules, key=lambda name: (name == ONLINE_PROBE, name))
     for number, name in enumerate(order):
-        module, reads, shapes, _ = modules[name]
-        rows = [jnp.zeros((1, size)) for size in shapes]
-        made[name] = module.init(jax.random.fold_in(key, number), *reads(*rows))
+        of, own_key = modules[name], jax.random.fold_in(key, number)
+        rows = [jnp.zeros((1, size)) for size in of.shapes]
+        made[name] = of.module.init(own_key, *arguments_of(of, *rows, own_key))
     return {
         kind: {name: variables.get(kind, {}) for name, variables in made.items()}
         for kind in ('params', 'batch_stats')
     }
 
 
-def apply(modules, variables, h, z):
+def arguments_of(of, h, z, key):
+    """What the module of a `Beside` is called with."""
+    return (*of.reads(h, z), key) if of.draws else of.reads(h, z)
+
+
+def apply(modules, variables, h, z, key):
     """What the modules make of a batch while training.
 
     Args:
@@ -95,14 +111,16 @@ def apply(modules, variables, h, z):
       variables: of all of them, as `init` makes them.
       h: features [n, f].
       z: projections [n, d].
+      key: for what the modules draw.
 
     Returns:
       (outputs, batch_stats), dicts of name to output and to new batch statistics.
     """
     outputs, updated = {}, {}
-    for name, (module, reads, _, _) in modules.items():
+    for number, (name, of) in enumerate(modules.items()):
         own = {kind: variables[kind][name] for kind in variables}
-        outputs[name], changed = module.apply(own, *reads(h, z), mutable=['batch_stats'])
+        arguments = arguments_of(of, h, z, jax.random.fold_in(key, number))
+        outputs[name], changed = of.module.apply(own, *arguments, mutable=['batch_stats'])
         updated[name] = changed.get('batch_stats', {})
     return outputs, updated
 

@@ -21,6 +21,10 @@ KINDS = {
     ('z',): (objective_kinds.one_view, ()),
     ('z', 'labels'): (objective_kinds.labelled_rows, ()),
     ('logits', 'labels'): (objective_kinds.classified, ()),
+    ('images', 'reconstructions', 'mean', 'log_variance'): (
+        objective_kinds.generative,
+        ('decoder',),
+    ),
 }
 
 # Options that the step supplies, never the config.
@@ -128,12 +132,13 @@ def learned_temperature(section):
     return dict(temperature) if hasattr(temperature, 'keys') else None
 
 
-def bind_objective(config, dataset, shapes):
+def bind_objective(config, dataset, image_shape, shapes):
     """The objective of a config's loss.
 
     Args:
       config: a ConfigDict.
       dataset: the `ProbingDataset` to train on.
+      image_shape: (h, w, c) of the views, appended channels included.
       shapes: () -> (f, d, whether the model has batch norm) of its h and z.
 
     Returns:
@@ -144,7 +149,7 @@ def bind_objective(config, dataset, shapes):
     """
     function, arrays = loss_function(config.loss)
     kind, sections = kind_of(arrays)
-    for name in ('memory', 'target'):
+    for name in ('memory', 'target', 'decoder'):
         if config.get(name) and name not in sections:
             raise BadInput(
                 f'config.{name} is given, but the loss {config.loss.name!r}, of '
@@ -155,7 +160,9 @@ def bind_objective(config, dataset, shapes):
         loss=dict(config.loss),
         memory=dict(config.get('memory') or {}),
         target=dict(config.get('target') or {}),
+        decoder=dict(config.get('decoder') or {}),
         dataset=dataset,
+        image_shape=image_shape,
         shapes=shapes,
         num_steps=config.num_steps,
         batch_size=config.batch_size,

@@ -30,7 +30,7 @@ from contrastive_jax.training.sections import bind_section, options_of
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
 NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
 # And these where the loss or the run asks for them.
-OPTIONAL = ('memory', 'target', 'init_from', 'online_probe')
+OPTIONAL = ('memory', 'target', 'decoder', 'init_from', 'online_probe')
 
 # Options of a probing dataset that name another source.
 SOURCE_OPTIONS = ('digits', 'backgrounds')
@@ -165,7 +165,7 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     image_shape = shapes.seen_shape(train, resting_view)
     module = bind_model(config, train, image_shape)
     outputs = functools.partial(shapes.output_shapes, module, image_shape)
-    objective = bind_objective(config, train, outputs)
+    objective = bind_objective(config, train, image_shape, outputs)
     objective = with_online_probe(objective, config, train, outputs)
     optimizer = with_own_rates(optimizer, objective.beside)
     experiment = Experiment(

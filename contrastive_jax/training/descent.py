@@ -48,7 +48,9 @@ def whole_gradient(objective, state, seen, images, embed, loss_of):
     def value_of(trained):
         at = state.with_trained(trained)
         (h, z), batch_stats = embed(at.params, images)
-        outputs, stats_beside = modules_beside.apply(objective.beside, at.beside, h, z)
+        outputs, stats_beside = modules_beside.apply(
+            objective.beside, at.beside, h, z, seen.key_beside
+        )
         value, (parts, z) = loss_of(z, outputs)
         descended = value
         if objective.probe:

@@ -1,4 +1,4 @@
-"""Objectives of two views, of a momentum encoder, and of labels: `Setting` to `Objective`."""
+"""Objectives of two views, a momentum encoder, labels or a decoder: `Setting` to `Objective`."""
 
 import jax.numpy as jnp
 
@@ -6,6 +6,7 @@ from contrastive_jax import losses, names
 from contrastive_jax.errors import BadInput
 from contrastive_jax.losses.similarities import unit_rows
 from contrastive_jax.memory import queue as queues
+from contrastive_jax.models.decoder import variational_decoder
 from contrastive_jax.training import beside, memories, targets
 from contrastive_jax.training.objectives import PAIRS, Objective
 
@@ -104,6 +105,21 @@ def classified(setting):
         lambda seen: ((seen.outputs['classifier'], labels(seen.examples[0])), {}),
         num_sides=1,
         beside={'classifier': made},
+    )
+
+
+def generative(setting):
+    """One view, appended channels included, and what a decoder makes of a code drawn from its h.
+
+    The encoder is a variational one with two linear layers on h, the mean and the log variance of
+    the code; its head, and z, have no part.
+    """
+    made = names.bind(variational_decoder, setting.decoder, 'decoder')(setting.image_shape)
+    module = beside.decoder(*setting.shapes()[:2], module=made)
+    return Objective(
+        lambda seen: ((seen.images, *seen.outputs['decoder']), {}),
+        num_sides=1,
+        beside={'decoder': module},
     )
 
 

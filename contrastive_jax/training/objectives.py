@@ -8,6 +8,8 @@
 (z)                                 one view
 (z, labels)                         both views with a factor of the example
 (logits, labels)                    a linear classifier on the features of one view
+(images, reconstructions,           one view, and what a decoder makes of a code drawn from its
+ mean, log_variance)                features, with the mean and log variance of that code
 """
 
 from collections.abc import Callable, Mapping
@@ -26,9 +28,11 @@ class Seen(NamedTuple):
       memory: of the state before the step.
       step: of the run.
       key: for what a memory draws.
+      key_beside: for what the modules beside the encoder draw.
       targets: projections by the momentum encoder [n, t, d]; None without one.
       z: projections [n, s, d], those of negatives from elsewhere behind the two views.
       outputs: of the modules beside the encoder, by name.
+      images: what the encoder sees [s n, h, w, c], row s i + k of side k of example i.
     """
 
     examples: Any
@@ -36,9 +40,11 @@ class Seen(NamedTuple):
     memory: Any
     step: Any
     key: Any
+    key_beside: Any
     targets: Any = None
     z: Any = None
     outputs: Any = None
+    images: Any = None
 
 
 class Objective(NamedTuple):
@@ -78,7 +84,9 @@ class Setting(NamedTuple):
       loss: `config.loss` as a dict.
       memory: `config.memory` as a dict.
       target: `config.target` as a dict.
+      decoder: `config.decoder` as a dict.
       dataset: the `ProbingDataset` to train on.
+      image_shape: (h, w, c) of what the encoder sees.
       shapes: () -> (f, d, whether the model has batch norm) of its h and z.
       num_steps: of the run.
       batch_size: examples in a step.
@@ -89,7 +97,9 @@ class Setting(NamedTuple):
     loss: Mapping[str, Any]
     memory: Mapping[str, Any]
     target: Mapping[str, Any]
+    decoder: Mapping[str, Any]
     dataset: Any
+    image_shape: tuple[int, int, int]
     shapes: Callable
     num_steps: int
     batch_size: int

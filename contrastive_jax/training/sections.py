@@ -17,6 +17,7 @@ REPLACEABLE = {
 OPTIONAL = {
     'memory': 'momentum=0.5,background=nearest(count=1024)',
     'target': 'momentum=0.99,schedule=cosine',
+    'decoder': 'dimensions=32,widths=(256,)',
     'init_from': 'runs/before@2000',
     'online_probe': 'factor=label',
 }

@@ -54,6 +54,7 @@ def make_train_step(
             memory=state.memory,
             step=state.step,
             key=key_for(seed_key, Role.MEMORY_SETS, state.step),
+            key_beside=key_for(seed_key, Role.BESIDE_DRAWS, state.step),
         )
 
         def embed(params, images):
@@ -78,6 +79,7 @@ def make_train_step(
             return value, (parts, known.z)
 
         own = images_of_sides(images, len(sides), objective.sides)
+        seen = seen._replace(images=own)
         if accumulate == 1:
             found = descent.whole_gradient(objective, state, seen, own, embed, loss_of)
         else:

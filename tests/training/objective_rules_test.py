@@ -8,6 +8,7 @@ from ml_collections import ConfigDict
 
 from contrastive_jax import sharding
 from contrastive_jax.errors import BadInput
+from contrastive_jax.randomness import Role, key_for
 from contrastive_jax.training import memories
 from contrastive_jax.training.build import build
 
@@ -313,6 +314,77 @@ def test_a_classifier_reads_the_features_and_leaves_the_head_alone(config):
     assert_descends(states, jax.grad(loss_at, argnums=1))
     head = [state.params['Dense_1']['kernel'] for state in states]
     np.testing.assert_array_equal(head[0], head[2])
+
+
+def test_the_bound_moves_encoder_and_decoder_by_a_code_drawn_anew_at_each_step(config):
+    experiment = experiment_of(
+        config,
+        loss=dict(name='evidence_lower_bound', beta=0.5),
+        decoder=dict(dimensions=3, widths=(7,)),
+        optimizer=dict(name='sgd', learning_rate=1e-3, momentum=0.0, schedule='constant'),
+    )
+    states, rows, images, _ = two_steps(experiment)
+
+    def dense(layer, rows):
+        return rows @ layer['kernel'] + layer['bias'][None]
+
+    @jax.jit
+    def loss_at(trained, images, noise):
+        h, _ = experiment.model.apply({'params': trained['encoder']}, images, train=True)
+        layers = trained['decoder']
+        mean, log_variance = dense(layers['mean'], h), dense(layers['log_variance'], h)
+        code = mean + jnp.sqrt(jnp.exp(log_variance)) * noise
+        logits = dense(layers['Dense_1'], jnp.maximum(dense(layers['Dense_0'], code), 0))
+        pixels = images.reshape(4, -1)
+        log_likelihood = pixels * jax.nn.log_sigmoid(logits)
+        log_likelihood += (1 - pixels) * jax.nn.log_sigmoid(-logits)
+        divergence = (mean**2 + jnp.exp(log_variance) - log_variance - 1) / 2
+        return (-jnp.sum(log_likelihood) + 0.5 * jnp.sum(divergence)) / 4
+
+    gradient_of = jax.jit(jax.grad(loss_at))
+    for number in (0, 1):
+        trained = states[number].trained
+        key = jax.random.fold_in(key_for(experiment.seed_key, Role.BESIDE_DRAWS, number), 0)
+        noise = jax.random.normal(key, (4, 3))
+        loss = float(loss_at(trained, images[number], noise))
+        assert float(rows[number]['loss']) == pytest.approx(loss, rel=1e-6)
+        assert abs(loss - float(loss_at(trained, images[number], 0 * noise))) > 1e-3
+        gradient = gradient_of(trained, images[number], noise)
+        moved = jax.tree.map(lambda w, g: w - 1e-3 * g, trained, gradient)
+        assert_close(states[number + 1].trained, moved)
+        for layer in (gradient['encoder']['Dense_0'], *gradient['decoder'].values()):
+            assert np.abs(layer['kernel']).max() > 0.01
+    head = [state.params['Dense_1']['kernel'] for state in states]
+    np.testing.assert_array_equal(head[0], head[2])
+
+
+def test_appended_channels_are_reconstructed_too(config):
+    experiment = experiment_of(
+        config,
+        loss=dict(name='evidence_lower_bound'),
+        data=dict(probing='randbit', source='digits', data_dir='', num_bits=3),
+    )
+    shapes = jax.eval_shape(experiment.init_state, experiment.seed_key)
+    outputs = shapes.beside['params']['decoder']['Dense_1']['kernel'].shape[-1]
+    assert outputs == 28 * 28 * (1 + 3)
+
+
+@pytest.mark.parametrize(
+    ('sections', 'sentence'),
+    [
+        (dict(decoder=dict(dimensions=0)), 'config.decoder.dimensions is 0; it must be a whole'),
+        (dict(decoder=dict(widths=8)), 'config.decoder.widths is 8; it must be numbers'),
+        (dict(decoder=dict(depth=2)), r'config.decoder.depth is not an option.*dimensions=32'),
+        (dict(target=dict(momentum=0.5)), 'config.target is given, but the loss'),
+        (dict(loss=dict(name='nt_xent', temperature=1.0), decoder=dict(dimensions=3)),
+         'config.decoder is given, but the loss'),
+        (dict(optimizer=dict(name='sgd', learning_rate=1.0, accumulate=2)), 'has a decoder beside'),
+    ],
+)  # fmt: skip
+def test_what_a_decoder_cannot_be_is_a_sentence(config, sections, sentence):
+    loss = dict(name='evidence_lower_bound')
+    with pytest.raises(BadInput, match=sentence):
+        experiment_of(config, **{'loss': loss, **sections})
 
 
 def test_a_learned_temperature_moves_by_adam_at_its_own_rate(config):

@@ -65,6 +65,10 @@ KINDS = {
         loss=dict(name='multi_label'),
         data=dict(probing='multidigits', source='digits', data_dir='', num_digits=2, canvas=32),
     ),
+    'generative': dict(
+        loss=dict(name='evidence_lower_bound'),
+        decoder=dict(dimensions=4, widths=(8,)),
+    ),
     'learned temperature': dict(
         loss=dict(name='nt_xent', temperature=dict(initial=0.2, learning_rate=0.1))
     ),
@@ -108,7 +112,7 @@ def steps_of(experiment, batches):
 def test_every_public_training_objective_is_of_a_kind():
     estimates = {'barber_agakov', 'info_nce_bound', 'nwj', 'sliced_wasserstein', 'vince_bound'}
     untrained = set(losses.__all__) - set(bind_loss.trainable_losses())
-    assert untrained == estimates | {'evidence_lower_bound'}
+    assert untrained == estimates
 
 
 def test_one_array_is_one_view_and_two_of_any_names_are_two():
@@ -130,7 +134,8 @@ REST = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not
 def test_four_devices_train_as_one(config, kind):
     config = small(config, kind)
     # At a rate of 0.5 batch norm and the kinks of 4 channels make 2e-4 of a rounding in 3 steps.
-    config.optimizer.learning_rate = 0.05
+    # A bound in nats is a sum over 784 pixels, steep at any rate above 1e-3.
+    config.optimizer.learning_rate = 1e-4 if kind == 'generative' else 0.05
     results = []
     for devices in (1, 4):
         experiment = build(config, sharding.data_mesh(devices))
@@ -160,10 +165,15 @@ def test_micro_batches_leave_the_step_and_its_memory_as_they_are(config, kind):
 
 
 def mispaired(kind, batch):
-    """The batch with every second view, row of the bank or label of another example."""
+    """The batch with every second view, row of the bank or label of another example.
+
+    What sees one view alone gets images unlike those that it was trained on.
+    """
     rolled = {name: np.roll(rows, 5, axis=0) for name, rows in batch.items()}
     if kind in ('bank', 'noise', 'nearest', 'ring', 'clusters', 'two banks'):
         return {**batch, 'id': rolled['id']}
+    if kind == 'generative':
+        return {**batch, 'image': 255 - batch['image']}
     if kind in ('labelled rows', 'classified'):
         return {**batch, 'label': rolled['label']}
     if kind == 'several classes':  # the other digit is the id's
@@ -182,6 +192,8 @@ def test_training_lowers_the_loss_and_mispairing_raises_it(config, kind):
         config.memory.background.num_steps = 10_000
     if kind == 'several classes':  # a mean over classes
         config.optimizer.learning_rate = 3.0
+    if kind == 'generative':  # a sum over 784 pixels
+        config.optimizer.learning_rate = 1e-3
     if kind == 'two banks':  # the 50 nearest of 10,000 rows are alike whatever is learned
         del config.memory
     experiment = build(config, sharding.data_mesh(1))

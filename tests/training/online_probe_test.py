@@ -133,9 +133,10 @@ def test_its_loss_is_of_the_views_that_are_asked_for(views, places):
 def test_its_weights_start_as_they_are_asked_to():
     for initializer, largest in (('zeros', 0), ('glorot_uniform', np.sqrt(6 / (50 + 10)))):
         probe = OnlineProbe('label', 'h', 10, None, 'all', initializer)
-        module, reads, shapes, _ = probe.module(50, 4)
-        rows = [np.zeros((1, size), np.float32) for size in shapes]
-        kernel = np.abs(module.init(jax.random.key(0), *reads(*rows))['params']['kernel'])
+        made = probe.module(50, 4)
+        rows = [np.zeros((1, size), np.float32) for size in made.shapes]
+        variables = made.module.init(jax.random.key(0), *made.reads(*rows))
+        kernel = np.abs(variables['params']['kernel'])
         assert 0.9 * largest <= kernel.max() <= largest
 
 

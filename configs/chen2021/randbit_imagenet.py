@@ -1,0 +1,65 @@
+r"""Random bits on ImageNet (Chen 2021, Fig. B.2).
+
+python -m experiments.train --config=configs/chen2021/randbit_imagenet.py --workdir=...
+python -m experiments.sweep --config=configs/chen2021/randbit_imagenet.py --workdir=...
+python -m launch.preflight --config=configs/chen2021/randbit_imagenet.py --topology=v5e:4x4
+
+The paper says no more than that: network, epochs and optimizer are those of Table A.2 at 100
+epochs, and the numbers of bits, batch sizes, temperatures and weights, the queue and BYOL's sizes
+those of `METHODS` and `BITS`; one seed, as in the paper. The whole sweep is 128 runs.
+Expected, not run here: similar to CIFAR-10, accuracy falls within a few bits to what is read where
+RGB is ignored. The paper draws curves and prints no numbers.
+Time: not run here; the preflight prints what a slice needs at least. The arg 'smoke' takes under a
+minute on a laptop. Data: `tfds build imagenet2012 --file_format=array_record`, 156 GiB.
+"""
+
+from configs.chen2021 import imagenet_losses, label_of, of_epochs, randbit_methods
+
+EXAMPLES, EPOCHS, WARMUP_EPOCHS = 1_281_167, 100, 10
+BITS = (0, 2, 4, 6, 8, 10, 12, 15)
+METHODS = randbit_methods(
+    dimensions=128,
+    batch_sizes=(1024, 512, 2048),
+    queue=65_536,
+    momentum=0.999,
+    predictor_width=4096,
+    temperatures=(0.05, 0.1, 0.5, 1.0),
+    weights=(0.3, 1.0, 3.0),
+)
+
+
+def get_config(arg=''):
+    """The config; arg 'smoke' makes it tiny, for a check that it runs."""
+    if arg not in ('', 'smoke'):
+        raise ValueError(f"the config's argument is {arg!r}, not one of: '', 'smoke'.")
+    config = imagenet_losses.get_config(arg)
+    config.data = dict(config.data, probing='randbit', num_bits=0)
+    config.loss = dict(name='nt_xent', temperature=0.2)
+    if not arg:
+        run = of_epochs(EXAMPLES, EPOCHS, WARMUP_EPOCHS, config.batch_size)
+        config.update_from_flattened_dict(run)
+    return config
+
+
+def sweep():
+    """Every method at every number of bits, the length in epochs."""
+    return [
+        {**method, **of_epochs(EXAMPLES, EPOCHS, WARMUP_EPOCHS, method['batch_size']),
+         'data.num_bits': bits, 'seed': 0}
+        for method in METHODS.values()
+        for bits in BITS
+    ]  # fmt: skip
+
+
+def figure(config):
+    """How to draw the sweep."""
+    del config
+    return dict(
+        title='A few random bits disable contrastive learning on ImageNet',
+        x='data.num_bits',
+        x_label='random bits beside each image',
+        y='test_accuracy',
+        y_label='linear-probe accuracy',
+        chance=0.001,
+        label=label_of(METHODS),
+    )

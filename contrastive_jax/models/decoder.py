@@ -1,0 +1,67 @@
+"""The generative half of a variational autoencoder: from features of an encoder back to images."""
+
+import math
+from collections.abc import Sequence
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from contrastive_jax.errors import BadInput
+
+# exp of a larger log variance counts as exp of this one, as in the loss.
+LARGEST_LOG_VARIANCE = 60.0
+
+
+class VariationalDecoder(nn.Module):
+    """A normal code whose mean and log variance are linear in features, and a decoder of it.
+
+      code = mean(h) + exp(log_variance(h) / 2) noise,    noise ~ N(0, 1)
+
+    Attributes:
+      image_shape: (h, w, c) of what is decoded.
+      dimensions: k, of the code.
+      widths: of the dense layers between the code and the image, each with a ReLU.
+    """
+
+    image_shape: tuple[int, int, int]
+    dimensions: int
+    widths: Sequence[int]
+
+    @nn.compact
+    def __call__(self, features, key):
+        """Features [n, f] to the decoder's outputs [n, h, w, c], mean and log variance [n, k]."""
+        mean = nn.Dense(self.dimensions, name='mean')(features)
+        log_variance = nn.Dense(self.dimensions, name='log_variance')(features)
+        noise = jax.random.normal(key, mean.shape, mean.dtype)
+        hidden = mean + jnp.exp(jnp.minimum(log_variance, LARGEST_LOG_VARIANCE) / 2) * noise
+        for width in self.widths:
+            hidden = nn.relu(nn.Dense(width)(hidden))
+        outputs = nn.Dense(math.prod(self.image_shape))(hidden)
+        return outputs.reshape(-1, *self.image_shape), mean, log_variance
+
+
+def variational_decoder(image_shape, *, dimensions=32, widths=(256,)):
+    """The options of `config.decoder` as a `VariationalDecoder` of images of a shape.
+
+    Args:
+      image_shape: (h, w, c), appended channels included.
+      dimensions: of the code, at least 1.
+      widths: of the dense layers between the code and the image; () for none.
+
+    Raises:
+      BadInput: a size below 1.
+
+    Source: Kingma and Welling 2014, App. C, whose decoder has one hidden layer.
+    """
+    if type(dimensions) is not int or dimensions < 1:
+        raise BadInput(
+            f'config.decoder.dimensions is {dimensions!r}; it must be a whole number of at least 1.'
+        )
+    several = isinstance(widths, tuple | list)
+    if not several or not all(type(width) is int and width >= 1 for width in widths):
+        raise BadInput(
+            f'config.decoder.widths is {widths!r}; it must be numbers of at least 1, such as '
+            '(256,), or () for none.'
+        )
+    return VariationalDecoder(tuple(image_shape), dimensions, tuple(widths))

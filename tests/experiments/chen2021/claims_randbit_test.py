@@ -1,0 +1,91 @@
+"""The statistics of the claims on random bits, on rows made up so that the answer is known."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from configs.chen2021 import randbit_losses_laptop, randbit_vae_laptop
+from contrastive_jax.evaluation.claims import judge
+from experiments.chen2021.claims import randbit
+
+CONTRASTIVE, GENERATIVE = (
+    method['loss'] for method in (randbit_vae_laptop.CONTRASTIVE, randbit_vae_laptop.GENERATIVE)
+)
+CLAIMS = {claim.id: claim for claim in randbit.CLAIMS}
+
+
+def rows_of(of_point, *axes):
+    """One row a point: of_point gives the accuracy."""
+    return [
+        {
+            **dict(zip(axes, point, strict=True)),
+            'test_accuracy': accuracy,
+            'online_accuracy': accuracy,
+        }
+        for point, accuracy in of_point.items()
+    ]
+
+
+def test_accuracy_that_falls_with_bits_has_correlation_minus_one_in_any_order():
+    rows = rows_of({(4,): 0.5, (0,): 0.9, (8,): 0.1, (2,): 0.8}, 'data.num_bits')
+    assert CLAIMS['4a'].of_seed(rows) == pytest.approx(-1)
+    assert CLAIMS['4a'].of_seed(rows_of({(0,): 0.1, (8,): 0.9}, 'data.num_bits')) > 0
+
+
+def test_the_best_method_counts_at_the_most_bits_alone():
+    accuracies = {('a', 0): 0.9, ('b', 0): 0.95, ('a', 15): 0.11, ('b', 15): 0.32}
+    found = CLAIMS['4b'].of_seed(rows_of(accuracies, 'loss', 'data.num_bits'))
+    assert found == pytest.approx(0.22)
+
+
+def test_temperatures_are_compared_at_the_number_of_bits_that_the_claim_names():
+    accuracies = {(0.05, 0): 0.8, (0.2, 0): 0.9, (0.05, 5): 0.7, (0.2, 5): 0.3}
+    rows = rows_of(accuracies, 'loss.temperature', 'data.num_bits')
+    assert CLAIMS['5a'].of_seed(rows) == pytest.approx(0.4)
+    assert CLAIMS['5b'].of_seed(rows) == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize(('generative', 'sign'), [(0.7, 1), (0.85, -1)])
+def test_the_autoencoder_may_lose_a_quarter_of_what_contrast_loses(generative, sign):
+    accuracies = {
+        (CONTRASTIVE, 0): 0.9, (CONTRASTIVE, 10): 0.1,
+        (GENERATIVE, 0): 0.95, (GENERATIVE, 10): generative,
+    }  # fmt: skip
+    found = CLAIMS['6a'].of_seed(rows_of(accuracies, 'loss', 'data.num_bits'))
+    assert found == pytest.approx(0.95 - generative - 0.2)
+    assert found * sign > 0
+
+
+def test_what_the_notebook_prints_passes_and_another_number_does_not():
+    accuracies = {
+        (temperature, bits): accuracy
+        for temperature, row in randbit.REFERENCE.items()
+        for bits, accuracy in zip(randbit.BITS, row, strict=True)
+    }
+    noise = {0: 0.001, 1: -0.001, 2: 0.002}
+
+    def verdicts(moved):
+        rows = [
+            {**row, 'seed': seed, 'online_accuracy': row['online_accuracy'] + error + moved}
+            for seed, error in noise.items()
+            for row in rows_of(accuracies, 'loss.temperature', 'data.num_bits')
+        ]
+        printed = [claim for claim in randbit.CLAIMS if claim.source == 'RandBit notebook']
+        return [judge(claim, rows)['verdict'] for claim in printed]
+
+    assert verdicts(0) == ['holds'] * 8
+    assert verdicts(0.05) == ['does_not_hold'] * 8
+
+
+def test_each_claim_reads_axes_that_its_sweep_has_with_three_seeds():
+    read = {'4a': ['data.num_bits'], '4b': ['data.num_bits'], '6a': ['loss', 'data.num_bits']}
+    for claim in randbit.CLAIMS:
+        module = importlib.import_module('.'.join(Path(claim.config).with_suffix('').parts))
+        points = module.sweep()
+        assert {point['seed'] for point in points} == {0, 1, 2}
+        axes = read.get(claim.id, ['loss.temperature', 'data.num_bits'])
+        assert all(axis in points[0] for axis in axes)
+    losses = {point['loss'] for point in randbit_vae_laptop.sweep()}
+    assert losses == {CONTRASTIVE, GENERATIVE}
+    assert max(point['data.num_bits'] for point in randbit_losses_laptop.sweep()) == 15
