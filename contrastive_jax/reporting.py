@@ -99,9 +99,14 @@ def draw_sweep(path, rows, axes, figure):
     for point in average_over_seeds(rows, [x, *others], y):
         lines.setdefault(tuple(point[name] for name in others), []).append(point)
     drawing, plot = plt.subplots(figsize=(7, 4.5), layout='constrained')
+    places = None  # of values that are no numbers, one apart
+    if not all(isinstance(row[x], int | float) and math.isfinite(row[x]) for row in rows):
+        values = sorted({row[x] for row in rows}, key=lambda value: (str(type(value)), value))
+        places = {value: place for place, value in enumerate(values)}
+        plot.set_xticks(range(len(values)), [str(value) for value in values])
     for point, line in lines.items():
-        values = dict(zip(others, point, strict=True))
-        _draw_line(plot, line, x, figure.get('label', _values_in_words)(values))
+        at = dict(zip(others, point, strict=True))
+        _draw_line(plot, line, x, figure.get('label', _values_in_words)(at), places)
     for reference in figure.get('references', ()):
         plot.plot(reference['x'], reference['y'], 's--', color='0.5', label=reference['label'])
     if (chance := figure.get('chance')) is not None:
@@ -133,16 +138,13 @@ def _values_in_words(values):
     return ', '.join(f'{name} {value}' for name, value in values.items())
 
 
-def _draw_line(plot, line, x, label):
+def _draw_line(plot, line, x, label, places):
     """One line with a bar from the least to the greatest seed at each point."""
-    line = sorted(line, key=lambda point: point[x])
+    line = sorted(line, key=lambda point: places[point[x]] if places else point[x])
     seeds = max(point['seeds'] for point in line)
     label = f'{label or "ours"} (mean of {seeds} seeds)' if seeds > 1 else label or 'ours'
     means = np.array([point['mean'] for point in line])
     below = means - [point['least'] for point in line]
     above = [point['greatest'] for point in line] - means
-    places = [point[x] for point in line]
-    if not all(isinstance(place, int | float) and math.isfinite(place) for place in places):
-        plot.set_xticks(range(len(places)), [str(place) for place in places])
-        places = range(len(places))
-    plot.errorbar(places, means, yerr=[below, above], marker='o', capsize=3, label=label)
+    at = [places[point[x]] if places else point[x] for point in line]
+    plot.errorbar(at, means, yerr=[below, above], marker='o', capsize=3, label=label)

@@ -94,7 +94,7 @@ CONFIG = 'configs/chen2021/randbit_digits.py'
         ('batch_size', 6, 'config.batch_size is 6, which 4 devices do not divide'),
         ('batch_size', 8000, 'config.batch_size is 8000'),
         ('seed', 2**32, r'config.seed is 4294967296; it must be below'),
-        ('num_steps', 0, 'config.num_steps is 0'),
+        ('num_steps', -1, 'config.num_steps is -1'),
     ],
 )
 def test_bad_values_are_one_sentence_before_anything_compiles(field, value, sentence):

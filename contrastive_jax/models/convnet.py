@@ -17,12 +17,14 @@ class ConvNet(nn.Module):
       features: dimension of h.
       head_widths: of the projection head; the last is the dimension of z.
       momentum: of the batch norm's moving averages.
+      average_places: whether the dense layer sees the mean over all places, not each place.
     """
 
     channels: Sequence[int]
     features: int
     head_widths: Sequence[int]
     momentum: float
+    average_places: bool = False
 
     @nn.compact
     def __call__(self, images, train):
@@ -40,7 +42,7 @@ class ConvNet(nn.Module):
             hidden = nn.relu(batch_norm(use_running_average=not train)(hidden))
             # For whoever asks for intermediates, by the name that residual networks have for it.
             self.sow('intermediates', f'block_group_{group}', hidden)
-        hidden = hidden.reshape(len(hidden), -1)
+        hidden = hidden.mean((1, 2)) if self.average_places else hidden.reshape(len(hidden), -1)
         hidden = nn.Dense(
             self.features, use_bias=False, kernel_init=nn.initializers.glorot_uniform()
         )(hidden)
@@ -48,7 +50,14 @@ class ConvNet(nn.Module):
         return features, ProjectionHead(self.head_widths, batch_norm)(features, train)
 
 
-def convnet(*, channels=(32, 64, 64), features=128, head_widths=(256, 64), momentum=0.9):
+def convnet(
+    *,
+    channels=(32, 64, 64),
+    features=128,
+    head_widths=(256, 64),
+    momentum=0.9,
+    average_places=False,
+):
     """The RandBit notebook's network: 28x28 images to h [n, 128] and z [n, 64].
 
     Args:
@@ -57,6 +66,9 @@ def convnet(*, channels=(32, 64, 64), features=128, head_widths=(256, 64), momen
       head_widths: of the projection head; the last is the dimension of z.
       momentum: of the batch norm's moving averages. The notebook has 0.99, which needs more steps
         than a laptop run has: after 250 steps a twelfth of the average is still the initial value.
+      average_places: whether the dense layer sees the mean over all places of the last convolution,
+        as in residual networks: then h hardly depends on where something stands, and a few hundred
+        steps are enough where objects may stand anywhere. The notebook's sees each place.
 
     Returns:
       A Linen module: apply(variables, images [n, h, w, c], train) -> (h, z).
@@ -66,4 +78,4 @@ def convnet(*, channels=(32, 64, 64), features=128, head_widths=(256, 64), momen
 
     Source: Chen 2021, the official RandBit notebook (section 3 of its network's description).
     """
-    return ConvNet(tuple(channels), features, tuple(head_widths), momentum)
+    return ConvNet(tuple(channels), features, tuple(head_widths), momentum, average_places)

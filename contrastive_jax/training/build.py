@@ -5,35 +5,38 @@ that what is checked is what trains. Everything is validated before anything com
 """
 
 import functools
-import inspect
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
 
-from contrastive_jax import losses, names, sharding
-from contrastive_jax.data import batches, probing, sources
+from contrastive_jax import names, sharding
+from contrastive_jax.data import batches, sources
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training import accumulation, feed, optimizers, shapes, state, step
 from contrastive_jax.training.beside import with_own_rates
+from contrastive_jax.training.bind_data import (
+    bind_probing,
+    open_negatives,
+    open_others,
+    opened_once,
+)
 from contrastive_jax.training.bind_evaluation import (
     bind_evaluation,
     check_evaluation,
     check_factor,
 )
-from contrastive_jax.training.bind_loss import bind_loss, bind_objective, two_view_losses
+from contrastive_jax.training.bind_loss import bind_loss, bind_objective
 from contrastive_jax.training.bind_views import bind_model, bind_views
 from contrastive_jax.training.embed_step import make_embed_step
 from contrastive_jax.training.online_probe import with_online_probe
-from contrastive_jax.training.sections import bind_section, options_of
+from contrastive_jax.training.sections import bind_section
 
 # Every config has these fields at the top.
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
 NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
 # And these where the loss or the run asks for them.
 OPTIONAL = ('memory', 'target', 'decoder', 'init_from', 'online_probe')
-
-# Options of a probing dataset that name another source.
-SOURCE_OPTIONS = ('digits', 'backgrounds')
 
 
 class Experiment(NamedTuple):
@@ -52,6 +55,8 @@ class Experiment(NamedTuple):
       embed_steps: for each split (variables, batch, tables, split_key) -> dict, not jitted.
       evaluate: a `bind_evaluation.Evaluation`, (train embeddings, train labels, test embeddings,
         test labels) -> dict of floats.
+      others: dict of each `data` that a reading of the evaluation has of its own to this
+        experiment with those data in the place of `train` and `test`.
       pairing: the factors whose values the two sides of a pair share; () pairs two views of one
         example.
       train_orders: (classes) -> the batches of the run, as `data.batches.iterate` joins them; see
@@ -80,6 +85,7 @@ class Experiment(NamedTuple):
     seed_key: Any
     image_shape: Any
     refresh: Any = None
+    others: Any = MappingProxyType({})
 
     @property
     def factor(self):
@@ -111,7 +117,7 @@ def check_fields(config):
         if name not in config:
             raise BadInput(f'config.{name} is missing.')
     for name in NUMBERS:
-        least = 1 if name in ('num_steps', 'batch_size', 'log_every') else 0
+        least = 1 if name in ('batch_size', 'log_every') else 0
         if config[name] < least:
             raise BadInput(f'config.{name} is {config[name]}; it must be at least {least}.')
     if config.seed >= 2**32:
@@ -143,16 +149,19 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
         optimizers,
         config.optimizer,
         'optimizer',
-        supplied={'num_steps': config.num_steps, 'batch_size': config.batch_size},
+        # A run of no steps is the evaluation of an encoder that is not trained.
+        supplied={'num_steps': max(1, config.num_steps), 'batch_size': config.batch_size},
         taken=('accumulate',),
     )()
     optimizer = around(optimizer)
     accumulate = config.optimizer.get('accumulate', 1)
     accumulation.check_micro_batches(accumulate, config.batch_size, mesh.size)
     evaluation_of = bind_evaluation(config.evaluation)
+    open_source = opened_once(open_source)
     make_dataset = bind_probing(config.data, open_source)
     train, test = (make_dataset(split) for split in sources.SPLITS)
-    evaluate = evaluation_of(train)
+    others = open_others(config, open_source)
+    evaluate = evaluation_of({'': train, **{name: pair[0] for name, pair in others.items()}})
     pairing = config.data.get('pairing', ())
     if not isinstance(pairing, str | tuple | list):
         raise BadInput(f"config.data.pairing is {pairing!r}, not factors such as ('label',).")
@@ -163,11 +172,24 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     negatives = open_negatives(config, train, open_source)
     train_orders, crop_ranges = feed.bind_orders(config, train, negatives)
     image_shape = shapes.seen_shape(train, resting_view)
+    for name, (other, _) in others.items():
+        if (shape := shapes.seen_shape(other, resting_view)) != image_shape:
+            raise BadInput(
+                f'config.evaluation reads data ({name}) whose images are of shape {shape} to the '
+                f'model; those of config.data are of {image_shape}.'
+            )
     module = bind_model(config, train, image_shape)
     outputs = functools.partial(shapes.output_shapes, module, image_shape)
     objective = bind_objective(config, train, image_shape, outputs)
     objective = with_online_probe(objective, config, train, outputs)
     optimizer = with_own_rates(optimizer, objective.beside)
+
+    def embed_steps(*pair):
+        return {
+            split: make_embed_step(dataset=dataset, view=resting_view, model=module)
+            for split, dataset in zip(sources.SPLITS, pair, strict=True)
+        }
+
     experiment = Experiment(
         mesh=mesh,
         train=train,
@@ -189,10 +211,7 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
             accumulate=accumulate,
         ),
         negatives=negatives,
-        embed_steps={
-            split: make_embed_step(dataset=dataset, view=resting_view, model=module)
-            for split, dataset in zip(sources.SPLITS, (train, test), strict=True)
-        },
+        embed_steps=embed_steps(train, test),
         evaluate=evaluate._replace(probe=objective.probe),
         pairing=pairing,
         train_orders=train_orders,
@@ -201,67 +220,13 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
         image_shape=image_shape,
         refresh=objective.refresh,
     )
+    others = {
+        name: experiment._replace(
+            train=pair[0], test=pair[1], embed_steps=embed_steps(*pair), negatives=None
+        )
+        for name, pair in others.items()
+    }
+    experiment = experiment._replace(others=others)
     shapes.check_shapes(experiment, config.batch_size)
     check_evaluation(experiment)
     return experiment
-
-
-def bind_probing(section, open_source=sources.open_source):
-    """The probing dataset that `config.data` names, as (split, source) -> ProbingDataset.
-
-    The source is that of `config.data` unless another is given.
-    """
-    for name in ('source', 'data_dir', 'probing'):
-        if name not in section:
-            raise BadInput(f'config.data.{name} is missing.')
-    function = names.pick(probing, section.probing, 'data.probing')
-    options = options_of(
-        section, 'source', 'data_dir', 'probing', 'pairing', 'negatives', 'shuffle'
-    )
-    # Before any source is opened, which may take long.
-    names.bind(function, options, 'data', supplied=('split',))
-    takes_split = 'split' in inspect.signature(function).parameters
-
-    def make(split, source=section.source, field='data.source'):
-        opened = {
-            name: open_source(options[name], split, section.data_dir, f'data.{name}')
-            for name in SOURCE_OPTIONS
-            if options.get(name)
-        }
-        source = open_source(source, split, section.data_dir, field)
-        given = {'split': split} if takes_split else {}
-        try:
-            return function(source, **{**options, **opened, **given})
-        except TypeError as error:  # a number where a name should be, or the other way round
-            shown = ', '.join(f'{name}={value!r}' for name, value in options.items())
-            raise BadInput(
-                f'config.data has an option of a wrong type for {section.probing!r} among '
-                f'{shown}: {error}.'
-            ) from error
-
-    return make
-
-
-def open_negatives(config, train, open_source):
-    """The dataset of `config.data.negatives`, composed as the training data are, or None."""
-    source = config.data.get('negatives', '')
-    if not source:
-        return None
-    function = names.pick_or_import(losses, config.loss.name, 'loss.name')
-    if 'negatives' not in inspect.signature(function).parameters:
-        taking = [
-            name for name in two_view_losses()
-            if 'negatives' in inspect.signature(getattr(losses, name)).parameters
-        ]  # fmt: skip
-        raise BadInput(
-            f'config.data.negatives is {source!r}, but the loss {config.loss.name!r} takes no '
-            f'negatives from elsewhere; one that does: {", ".join(taking)}.'
-        )
-    negatives = bind_probing(config.data, open_source)('train', source, 'data.negatives')
-    if negatives.source.image_shape != train.source.image_shape:
-        raise BadInput(
-            f'config.data.negatives is {source!r}, with images of shape '
-            f'{negatives.source.image_shape}; the training images have {train.source.image_shape}.'
-        )
-    batches.check_batch(negatives.source, config.batch_size)
-    return negatives

@@ -49,6 +49,9 @@ class Evaluator:
                 ('test', experiment.test.tables),
             )
         }
+        self.others = {
+            name: Evaluator(other, preempted, warn) for name, other in experiment.others.items()
+        }
 
     def embed(self, variables, split):
         """The embeddings, projections, factors, labels and ids of a split; see `embed_split`."""
@@ -117,29 +120,48 @@ class Evaluator:
         return np.unique(found, axis=0, return_inverse=True)[1].reshape(-1)
 
     def __call__(self, variables, evaluation, factor=None):
-        """What a protocol reads of a factor, or of the latents, from the features h.
+        """What a protocol reads from the features h: factors, or the latents.
 
         Args:
           variables: the model's, as `TrainState.variables`; read only.
           evaluation: a `bind_evaluation.Evaluation`.
-          factor: one of the dataset's factors; that of the evaluation by default.
+          factor: that the score is of, in place of its own; then nothing else is read.
 
         Returns:
-          dict of floats: the protocol's, what the dataset measures of its draws, and of h and z
-          of the test examples the COLLAPSE indicators.
+          dict of floats: the protocol's of each reading, see `Evaluation.named`; what the dataset
+          measures of its draws; and of h and z of the test examples of the score the COLLAPSE
+          indicators.
         """
-        train, test = self.embed_train(variables, evaluation.passes), self.embed(variables, 'test')
-        read = evaluation.reads(factor)
-        sets = [rows[name] for rows in (train, test) for name in ('embeddings', read)]
+        found = {}
+        # One after the other: of large data the embeddings of one alone find room.
+        for data, readings in evaluation.by_data(factor).items():
+            own = self.others[data] if data else self
+            found |= own.read(variables, evaluation, readings, online=not data)
+        return found | self.measured
+
+    def read(self, variables, evaluation, readings, *, online):
+        """What a protocol reads of the data of this evaluator.
+
+        Args:
+          variables: as above.
+          evaluation: as above.
+          readings: dict of a name to a `bind_evaluation.Reading`.
+          online: whether these are the data of the online probe, if there is one.
+        """
+        train = self.embed_train(variables, evaluation.passes) if readings else {}
+        test = self.embed(variables, 'test')
+
+        def measured():
+            found = {}
+            for name, reading in readings.items():
+                sets = [rows[of] for rows in (train, test) for of in ('embeddings', reading.name)]
+                found |= evaluation.named(evaluation(*sets), name)
+            if online and evaluation.online:
+                found |= evaluation.online(test)
+            return found | (self.collapse(test) if '' in readings else {})
+
         # Where hosts round differently the first one's word counts: they must go on as one.
-        return self.preempted.on_first(
-            lambda: {
-                **evaluation(*sets),
-                **(evaluation.online(test) if evaluation.online else {}),
-                **self.measured,
-                **self.collapse(test),
-            }
-        )
+        return self.preempted.on_first(measured)
 
     def collapse(self, test):
         """Indicators of collapse of h and z, {'h_effective_rank': ...}; warns where they have."""
@@ -209,7 +231,7 @@ def evaluate_workdir(path, *, step=None, protocol=None, factor=None):
     hosts.check_same([str(path), step, protocol, factor], 'What is to be evaluated')
     experiment, restored = restored_run(path, step=step, evaluation=protocol)
     if factor is not None:
-        bind_evaluation.check_asked(experiment.evaluate, experiment.train, factor)
+        bind_evaluation.check_asked(experiment, factor)
     try:
         with (
             jax.set_mesh(experiment.mesh),

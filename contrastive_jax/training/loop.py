@@ -302,9 +302,12 @@ class Run:
         row = self.log.write(self.step, results)
         of = self.experiment.evaluate
         middle, low, high = (results[of.score + end] for end in ('', '_low', '_high'))
+        others = ''.join(
+            f', {name} {row[f"{of.score}_{name}"]:.3f}' for name in of.readings if name
+        )
         self.say(
             f'step {self.step}: {of.name} of {of.factor}: {of.score.replace("_", " ")} '
-            f'{middle:.3f} [{low:.3f}, {high:.3f}] '
+            f'{middle:.3f} [{low:.3f}, {high:.3f}]{others} '
             f'(evaluated in {time.monotonic() - started:.1f} s)'
         )
         return row

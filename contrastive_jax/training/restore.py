@@ -14,8 +14,8 @@ def restored_run(path, *, step=None, evaluation=None):
     Args:
       path: the directory of a run.
       step: of the checkpoint; the newest sound one by default.
-      evaluation: dict of `name` and options in place of `config.evaluation`, whose factor stays
-        where there is one to read.
+      evaluation: dict of `name` and options in place of `config.evaluation`; what that reads,
+        and of which data, stays unless the options say otherwise, or latents are read.
 
     Returns:
       (Experiment, TrainState).
@@ -27,8 +27,9 @@ def restored_run(path, *, step=None, evaluation=None):
     config = ConfigDict(hosts.on_first(workdir.read_config, path))
     if evaluation is not None:
         kept = {}
-        if 'factor' in config.evaluation and evaluation['name'] not in protocols.READ_LATENTS:
-            kept = {'factor': config.evaluation.factor}
+        if evaluation['name'] not in protocols.READ_LATENTS:
+            what = ('factor', 'data', 'also')
+            kept = {field: config.evaluation[field] for field in what if field in config.evaluation}
         config.evaluation = ConfigDict({**kept, **evaluation})
     experiment = hosts.together(build.build, config)
     with workdir.named_in_errors(path, RunFailed):

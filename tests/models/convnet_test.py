@@ -70,6 +70,23 @@ def test_training_uses_the_batch_and_moves_the_averages():
     assert not np.allclose(h, inference, atol=1e-3)
 
 
+def test_the_mean_over_places_does_not_tell_where_something_stands():
+    network = models.convnet(channels=(4, 4), features=8, head_widths=(4,), average_places=True)
+    picture = jax.random.uniform(jax.random.key(1), (5, 5, 1))
+    # Two strides of 2: moved by 4 pixels, away from the borders, every place is another's.
+    images = jnp.stack(
+        [
+            jnp.zeros((28, 28, 1)).at[i : i + 5, j : j + 5].set(picture)
+            for i, j in [(8, 8), (12, 16)]
+        ]
+    )
+    variables = network.init(jax.random.key(0), images, train=False)
+    assert variables['params']['Dense_0']['kernel'].shape == (4, 8)
+    (first, second), _ = network.apply(variables, images, train=False)
+    np.testing.assert_allclose(first, second, rtol=1e-5)
+    assert np.ptp(first) > 0
+
+
 def test_an_image_too_small_is_one_sentence():
     network = models.convnet()
     with pytest.raises(ValueError, match='at least 15 x 15 pixels for its 3 convolutions, got 1 x'):

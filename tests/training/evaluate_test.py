@@ -12,9 +12,12 @@ from contrastive_jax import sharding
 from contrastive_jax.data import sources
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation import collapse, embed, protocols, uniformity
+from contrastive_jax.evaluation.knn import knn_accuracy
 from contrastive_jax.randomness import Role, key_for, keys_for_examples
 from contrastive_jax.training import metrics_log, workdir
+from contrastive_jax.training.bind_evaluation import Reading, check_asked
 from contrastive_jax.training.build import build
+from contrastive_jax.training.embedding import embed_split, initial_variables
 from contrastive_jax.training.evaluate import Evaluator, evaluate_workdir
 from contrastive_jax.training.loop import train
 
@@ -92,6 +95,83 @@ def test_an_evaluation_that_cannot_be_is_refused(small, evaluation, sentence):
     small.evaluation = ConfigDict({'factor': 'code', **evaluation})
     with pytest.raises(BadInput, match=sentence):
         build(small)
+
+
+@pytest.fixture
+def readings(config):
+    """A run of no steps on two digits; it reads one digit, its place, and the second of two."""
+    config.num_steps = 0
+    config.data = dict(probing='multidigits', source='digits', data_dir='')
+    config.data.update(num_digits=2, sizes=(8, 14), canvas=16)
+    config.model = dict(name='mlp', widths=(6,), head_widths=(4,))
+    alone = dict(num_digits=1, sizes=(14,))
+    also = dict(place=dict(factor='top_1', data=alone), second=dict(factor='label_2'))
+    config.evaluation = ConfigDict(dict(name='knn', k=5, data=alone, also=also))
+    return config
+
+
+def test_each_reading_is_of_its_own_factor_and_data(readings, tmp_path, capsys):
+    final = train(readings, tmp_path)
+    assert final['step'] == 0
+    assert train(readings, tmp_path) == final
+    own = build(readings)
+    readings.data.update(readings.evaluation.data)
+    readings.evaluation = ConfigDict(dict(name='knn'))
+    alone = build(readings)
+    variables = initial_variables(own)
+    for experiment, factors in (
+        (own, {'_second': 'label_2'}),
+        (alone, {'': 'label', '_place': 'top_1'}),
+    ):
+        train_rows, test_rows = (embed_split(experiment, variables, of) for of in sources.SPLITS)
+        for name, factor in factors.items():
+            sets = [
+                rows[of]
+                for rows in (train_rows, test_rows)
+                for of in ('embeddings', f'factor_{factor}')
+            ]
+            accuracy = final[f'test_accuracy{name}']
+            assert accuracy == pytest.approx(knn_accuracy(*sets, k=5))
+            assert final[f'test_accuracy{name}_low'] < accuracy < final[f'test_accuracy{name}_high']
+    assert len({final[f'test_accuracy{name}'] for name in ('', '_place', '_second')}) == 3
+    assert f'second {final["test_accuracy_second"]:.3f}' in capsys.readouterr().out
+
+
+def test_a_factor_that_is_asked_for_is_read_alone(readings):
+    experiment = build(readings)
+    (data,) = experiment.others
+    assert experiment.evaluate.by_data('label') == {data: {'': Reading('label', data)}}
+    assert set(experiment.evaluate.by_data()) == {data, ''}
+    check_asked(experiment, 'left_1')
+    with pytest.raises(BadInput, match=r'factors of this data set \(num_digits=1, sizes=\(14,\)\)'):
+        check_asked(experiment, 'label_2')
+
+
+@pytest.mark.parametrize(
+    ('also', 'sentence'),
+    [
+        (3, 'config.evaluation.also is 3, not sections by name'),
+        (dict(low={}), 'also.low has a name that ends.*not end in'),
+        (dict(one=3), r"also.one is 3, not like dict\(factor='label'\)"),
+        (dict(one=dict(facto='label')), "also.one.facto is not a field.*Did you mean 'factor'"),
+        (dict(one=dict(factor='label_3')), "also.one.factor is 'label_3'; the factors of this"),
+        (dict(one=dict(data=dict(sizes=(20,)))), 'also.one.data cannot be used: config.data.sizes'),
+        (dict(one=dict(data=dict(num=1))), 'also.one.data cannot be used: .*num'),
+        (dict(one=dict(data=dict(shuffle=False))), 'also.one.data.shuffle is of training alone'),
+        (dict(one=dict(data=dict(canvas=20))), r'reads data \(canvas=20\) whose .* \(20, 20, 1\)'),
+    ],
+)
+def test_a_reading_that_cannot_be_is_refused(readings, also, sentence):
+    del readings.evaluation['also']
+    readings.evaluation.also = ConfigDict(also) if isinstance(also, dict) else also
+    with pytest.raises(BadInput, match=sentence):
+        build(readings)
+
+
+def test_latents_are_those_of_the_data_alone(latents):
+    latents.evaluation.data = dict(dimensions=3)
+    with pytest.raises(BadInput, match='config.evaluation.data is given, but identifiability'):
+        build(latents)
 
 
 def test_an_evaluation_is_tried_on_a_few_rows_in_a_few_epochs(small, monkeypatch):

