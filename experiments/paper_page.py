@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 BEGIN, END = '<!-- begin: made by python -m experiments.reproduce -->', '<!-- end -->'
-COLUMNS = ('item', 'full_config', 'laptop_config', 'claims', 'not_reproduced')
+COLUMNS = ('item', 'full_config', 'laptop_config', 'claims', 'without_runs')
 WORDS = {'holds': 'holds', 'does_not_hold': '**does not hold**', 'inconclusive': 'inconclusive'}
 
 
@@ -96,8 +96,7 @@ def table(items, there):
     yield '|---|---|---|---|---|'
     for item in items:
         name = Path(item['laptop_config']).stem
-        state = item['not_reproduced'] and f'not reproduced: {item["not_reproduced"]}'
-        state = state or ('run' if name in there else 'not run')
+        state = item['without_runs'] or ('run' if name in there else 'not run')
         full = Path(item['full_config']).stem
         cells = (item['item'], full and f'`{full}`', name and f'`{name}`', item['claims'], state)
         yield f'| {" | ".join(cells)} |'

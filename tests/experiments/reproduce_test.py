@@ -13,10 +13,10 @@ from contrastive_jax.evaluation.claims import Claim, value
 from contrastive_jax.training import loop
 from experiments import cli, paper_page, published, reproduce
 
-ITEMS = """item,full_config,laptop_config,claims,not_reproduced
+ITEMS = """item,full_config,laptop_config,claims,without_runs
 Fig. 1,,configs/tiny/bits.py,1a,
 Fig. 2,,configs/tiny/more.py,2a,
-Fig. 3,,,,needs a pod
+Fig. 3,,,,not reproduced: needs a pod
 """
 
 

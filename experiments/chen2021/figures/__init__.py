@@ -1,4 +1,26 @@
 """Figures of the paper that a line for each setting cannot show: rows to a picture."""
 
+from experiments.chen2021.figures import (
+    digit_on_image,
+    losses,
+    multidigits,
+    projections,
+    randbit,
+    saturation,
+    temperature_weight,
+)
+
 # Name of a config -> (rows of results.csv, path of the PNG) -> None.
-DRAWINGS = {}
+DRAWINGS = {
+    'digit_on_image': digit_on_image.draw,
+    'digit_on_image_laptop': digit_on_image.draw,
+    'losses_laptop': losses.draw,
+    'multidigits_number': multidigits.draw_numbers,
+    'multidigits_number_laptop': multidigits.draw_numbers,
+    'multidigits_size': multidigits.draw_sizes,
+    'multidigits_size_laptop': multidigits.draw_sizes,
+    'projections_laptop': projections.draw,
+    'randbit_losses_laptop': randbit.draw_methods,
+    'saturation_laptop': saturation.draw,
+    'temperature_weight_laptop': temperature_weight.draw,
+}
