@@ -11,6 +11,7 @@ from contrastive_jax.evaluation.collapse import (
     effective_rank,
     rankme,
 )
+from contrastive_jax.evaluation.colours import colour_histogram, colour_r2
 from contrastive_jax.evaluation.correlation import correlations
 from contrastive_jax.evaluation.factor_probes import probe_factors
 from contrastive_jax.evaluation.factors import adjusted_r2
@@ -23,6 +24,7 @@ from contrastive_jax.evaluation.local_features import (
     cluster_map_picture,
     cluster_maps,
     image_patches,
+    layer_agreements,
 )
 from contrastive_jax.evaluation.multi_label_probe import multi_label_probe
 from contrastive_jax.evaluation.mutual_information import (
@@ -55,6 +57,8 @@ __all__ = [
     'cluster_maps',
     'collapse_indicators',
     'collapse_warning',
+    'colour_histogram',
+    'colour_r2',
     'correlations',
     'covariance_spectrum',
     'deviation_per_dimension',
@@ -66,6 +70,7 @@ __all__ = [
     'ideal_class_estimate',
     'image_patches',
     'knn_accuracy',
+    'layer_agreements',
     'linear_probe',
     'linear_probe_by_class',
     'local_separation',

@@ -49,7 +49,7 @@ def adjusted_r2(activations, latents, *, groups=None, train_share=None):
         raise BadInput(f'activations and latents have {len(x)} and {len(y)} rows; equal is needed.')
     groups = _checked_groups(groups or {}, y.shape[1])
     fit, score = _split(len(x), train_share)
-    predicted, regressors = _predict(x[fit], y[fit], x[score])
+    predicted, regressors = least_squares(x[fit], y[fit], x[score])
     y = y[score]
     count = len(y)
     if len(x[fit]) - regressors - 1 < 1:
@@ -83,8 +83,17 @@ def adjusted_r2(activations, latents, *, groups=None, train_share=None):
     return result
 
 
-def _predict(x, y, scored):
-    """Least-squares prediction of y at the rows `scored`, and the number of regressors."""
+def least_squares(x, y, scored):
+    """The linear prediction of y at other rows, and the number of regressors.
+
+    Args:
+      x: float64 [n, p], fitted with an intercept.
+      y: float64 [n, k].
+      scored: float64 [m, p].
+
+    Returns:
+      (predictions [m, k], the rank of the centred x).
+    """
     mean, deviation = x.mean(axis=0), x.std(axis=0)
     # A constant column is the intercept's; dividing by its zero deviation would say NaN.
     deviation = np.where(deviation > 1e-12 * np.abs(mean), deviation, np.inf)

@@ -118,6 +118,40 @@ def cluster_agreement(maps, regions):
     return found
 
 
+def layer_agreements(images, maps, regions, *, num_clusters=8, patch=None):
+    """How far clusters of each layer, and of raw pixels, follow known regions.
+
+    Args:
+      images: [n, H, W, c], whose patches are the raw pixels.
+      maps: dict of layer to features [n, h, w, d] of the same images.
+      regions: region ids [n, H, W], as for `cluster_agreement`.
+      num_clusters: K, or several.
+      patch: side of the patches in pixels; an eighth of the images' shorter side by default.
+
+    Returns:
+      A dict of floats: `agreement_<K>_<layer>` and `foreground_<K>_<layer>`, as
+      `cluster_agreement`, clusters shared by all images; the raw pixels are the layer `pixels`. A
+      layer with fewer places than clusters is left out, and so is what no image has, such as the
+      foreground where every image has one object.
+
+    Raises:
+      BadInput: as `image_patches`, `cluster_maps` and `cluster_agreement`.
+
+    Source: Chen 2021, Figs. 3 and 4, which show pictures; the agreement is ours.
+    """
+    patch = patch or max(1, min(np.shape(images)[1:3]) // 8)
+    features, found = {'pixels': image_patches(images, patch), **maps}, {}
+    for clusters in (num_clusters,) if isinstance(num_clusters, int) else num_clusters:
+        for layer, values in features.items():
+            if math.prod(values.shape[:3]) < clusters:
+                continue
+            scores = cluster_agreement(cluster_maps(values, clusters), regions)
+            for name in ('agreement', 'foreground'):
+                if not math.isnan(scores[name]):
+                    found[f'{name}_{clusters}_{layer}'] = scores[name]
+    return found
+
+
 def regions_of_cells(regions, shape):
     """Regions [n, H, W] at the cells of a map, [n, *shape]: the id of most pixels of each cell."""
     regions = np.asarray(regions)

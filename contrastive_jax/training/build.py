@@ -29,6 +29,11 @@ from contrastive_jax.training.bind_evaluation import (
 from contrastive_jax.training.bind_loss import bind_loss, bind_objective
 from contrastive_jax.training.bind_views import bind_model, bind_views
 from contrastive_jax.training.embed_step import make_embed_step
+from contrastive_jax.training.image_measures import (
+    ImageMeasures,
+    check_measures,
+    image_measures,
+)
 from contrastive_jax.training.online_probe import with_online_probe
 from contrastive_jax.training.sections import bind_section
 
@@ -36,7 +41,7 @@ from contrastive_jax.training.sections import bind_section
 SECTIONS = ('data', 'views', 'model', 'loss', 'optimizer', 'evaluation')
 NUMBERS = ('seed', 'num_steps', 'batch_size', 'log_every', 'checkpoint_every', 'evaluate_every')
 # And these where the loss or the run asks for them.
-OPTIONAL = ('memory', 'target', 'decoder', 'init_from', 'online_probe')
+OPTIONAL = ('memory', 'target', 'decoder', 'init_from', 'online_probe', 'measure')
 
 
 class Experiment(NamedTuple):
@@ -66,6 +71,7 @@ class Experiment(NamedTuple):
       seed_key: the key of the config's seed.
       image_shape: (h, w, c) of what the model sees.
       refresh: None, or what the objective does to its memory between two steps, on the host.
+      measures: an `ImageMeasures`, of what is measured beside the evaluation.
     """
 
     mesh: Any
@@ -86,6 +92,7 @@ class Experiment(NamedTuple):
     image_shape: Any
     refresh: Any = None
     others: Any = MappingProxyType({})
+    measures: Any = ImageMeasures()
 
     @property
     def factor(self):
@@ -219,6 +226,7 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
         seed_key=jax.random.key(config.seed),
         image_shape=image_shape,
         refresh=objective.refresh,
+        measures=names.bind(image_measures, config.get('measure') or {}, 'measure')(),
     )
     others = {
         name: experiment._replace(
@@ -229,4 +237,5 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     experiment = experiment._replace(others=others)
     shapes.check_shapes(experiment, config.batch_size)
     check_evaluation(experiment)
+    check_measures(experiment)
     return experiment

@@ -14,6 +14,8 @@ from contrastive_jax.evaluation.collapse import alpha_req, collapse_indicators, 
 from contrastive_jax.evaluation.uniformity import uniformity
 from contrastive_jax.training import bind_evaluation, embedding, hosts, preemption
 from contrastive_jax.training.embed_step import make_pass_step
+from contrastive_jax.training.image_measures import ImageMeasures
+from contrastive_jax.training.measuring import measurement
 from contrastive_jax.training.restore import restored_run
 from contrastive_jax.training.step import compose
 
@@ -134,30 +136,38 @@ class Evaluator:
         """
         found = {}
         # One after the other: of large data the embeddings of one alone find room.
-        for data, readings in evaluation.by_data(factor).items():
+        by_data = evaluation.by_data(factor)
+        if self.experiment.measures != ImageMeasures():
+            by_data.setdefault('', {})
+        for data, readings in by_data.items():
             own = self.others[data] if data else self
-            found |= own.read(variables, evaluation, readings, online=not data)
+            found |= own.read(variables, evaluation, readings, of_training=not data)
         return found | self.measured
 
-    def read(self, variables, evaluation, readings, *, online):
+    def read(self, variables, evaluation, readings, *, of_training):
         """What a protocol reads of the data of this evaluator.
 
         Args:
           variables: as above.
           evaluation: as above.
           readings: dict of a name to a `bind_evaluation.Reading`.
-          online: whether these are the data of the online probe, if there is one.
+          of_training: whether these are `config.data`, which the online probe, if there is one,
+            and the measures of images read.
         """
-        train = self.embed_train(variables, evaluation.passes) if readings else {}
+        measures = self.experiment.measures if of_training else ImageMeasures()
+        wanted = readings or measures.colour_bins
+        train = self.embed_train(variables, evaluation.passes) if wanted else {}
         test = self.embed(variables, 'test')
+        of_images = measurement(self.experiment, variables, measures, self.preempted.check)
 
         def measured():
             found = {}
             for name, reading in readings.items():
                 sets = [rows[of] for rows in (train, test) for of in ('embeddings', reading.name)]
                 found |= evaluation.named(evaluation(*sets), name)
-            if online and evaluation.online:
+            if of_training and evaluation.online:
                 found |= evaluation.online(test)
+            found |= of_images(train.get('embeddings'), test['embeddings'])
             return found | (self.collapse(test) if '' in readings else {})
 
         # Where hosts round differently the first one's word counts: they must go on as one.

@@ -6,27 +6,24 @@ import jax
 import numpy as np
 from flax.traverse_util import flatten_dict
 
-from contrastive_jax import randomness
 from contrastive_jax.data.sources import EncodedSource
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.embedding_files import FACTOR
-from contrastive_jax.models.layers import layer_outputs, layers_before_features, main_layers
-from contrastive_jax.panel.material import LocalFeatures, Material
+from contrastive_jax.models.layers import layers_before_features, main_layers
+from contrastive_jax.panel.material import Material
 from contrastive_jax.training import workdir
 from contrastive_jax.training.embedding import (
     Pixels,
-    chosen_ids,
     embed_split,
     embed_views,
     initial_variables,
 )
+from contrastive_jax.training.local_features import local_features
 from contrastive_jax.training.restore import restored_run
-from contrastive_jax.training.step import ROW, append_channels, compose
+from contrastive_jax.training.shapes import shapes_of_layers
 
 BASELINES = ('untrained', 'pixels')
 MOST_PIXELS = 10_000
-LOCAL_IMAGES = 64
-LARGEST_MAP = 32  # places along a side; larger maps are averaged over blocks of them
 # Losses whose gradient over the negatives of an anchor is a softmax of all their cosines, with the
 # weight exp(cosine / temperature). Of two encoders z has both, so that its cosines are neither's.
 SOFTMAX = (
@@ -200,16 +197,6 @@ def alike(rows, others):
     )
 
 
-def shapes_of_layers(experiment, variables, pooled=True):
-    """What `layer_outputs` would give of all layers for one image, without computing it."""
-    image = jax.ShapeDtypeStruct((1, *experiment.image_shape), np.float32)
-    return jax.eval_shape(
-        lambda variables, images: layer_outputs(experiment.model, variables, images, pooled=pooled),
-        variables,
-        image,
-    )
-
-
 def dense_kernels(params):
     """The weight matrices of the dense layers by their path."""
     return {
@@ -217,52 +204,3 @@ def dense_kernels(params):
         for name, kernel in flatten_dict(params, sep='/').items()
         if name.split('/')[-1] == 'kernel' and kernel.ndim == 2
     }
-
-
-def local_features(experiment, variables, *, whole=True, untrained=None):
-    """The `LocalFeatures` of a few test images at every block group; None of another network.
-
-    Args:
-      experiment: a `build.Experiment`.
-      variables: of its model.
-      whole: whether the encoder sees the whole image, so that its maps lie on the known regions.
-      untrained: variables of the encoder as it was initialised, or None.
-    """
-    shapes = shapes_of_layers(experiment, variables, pooled=False)
-    layers = [name for name in main_layers(shapes) if len(shapes[name].shape) == 4]
-    if not layers:
-        return None
-    dataset = experiment.test
-    ids = chosen_ids(dataset.source, LOCAL_IMAGES)
-    rows = dataset.source.take(np.arange(len(dataset.source)) if ids is None else ids)
-    key = randomness.key_for(experiment.seed_key, randomness.SPLIT_ROLES['test'])
-
-    @jax.jit
-    def computed(variables, rows, tables, key):
-        examples = compose(dataset, rows, tables, key)
-        seen = jax.vmap(experiment.resting_view)(examples['image'])
-        images = append_channels(seen, examples['channels'])
-        maps = layer_outputs(experiment.model, variables, images, layers, pooled=False)
-        factors = {name: examples[name] for name in dataset.factors}
-        return examples['image'], {name: averaged(values) for name, values in maps.items()}, factors
-
-    def maps_of(variables):
-        fields = {name: rows[name] for name in ROW}
-        found = jax.device_get(computed(variables, fields, dict(dataset.tables), key))
-        return found[0], {name: found[1][name] for name in layers}, found[2]
-
-    images, maps, factors = maps_of(variables)
-    if images.shape[-1] not in (1, 3):
-        images = images.mean(axis=-1, keepdims=True)
-    regions = dataset.regions(factors) if dataset.regions and whole else None
-    before = {} if untrained is None else maps_of(untrained)[1]
-    return LocalFeatures(images, maps, regions, before)
-
-
-def averaged(maps):
-    """Feature maps [n, h, w, c], averaged over blocks where a side is above LARGEST_MAP."""
-    count, height, width, channels = maps.shape
-    side = -(-max(height, width) // LARGEST_MAP)
-    rows, columns = height // side, width // side
-    blocks = maps[:, : rows * side, : columns * side].astype(np.float32)
-    return blocks.reshape(count, rows, side, columns, side, channels).mean((2, 4))

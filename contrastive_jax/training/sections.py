@@ -20,6 +20,7 @@ OPTIONAL = {
     'decoder': 'dimensions=32,widths=(256,)',
     'init_from': 'runs/before@2000',
     'online_probe': 'factor=label',
+    'measure': 'clusters=(4,8)',
 }
 
 

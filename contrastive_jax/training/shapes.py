@@ -3,9 +3,11 @@
 import contextlib
 
 import jax
+import numpy as np
 
 from contrastive_jax.data.probing.dataset import evaluation_draws
 from contrastive_jax.errors import BadInput
+from contrastive_jax.models.layers import layer_outputs, main_layers
 
 
 def batch_shapes(dataset, batch_size, with_partners=False):
@@ -84,3 +86,24 @@ def early_sentences():
         kind = '' if isinstance(error, ValueError) else f'{type(error).__name__}: '
         reason = ' '.join(str(error).split())
         raise BadInput(f'The config does not make a train step: {kind}{reason}') from error
+
+
+def shapes_of_layers(experiment, variables, pooled=True):
+    """What `layer_outputs` would give of all layers for one image, without computing it."""
+    image = jax.ShapeDtypeStruct((1, *experiment.image_shape), np.float32)
+    return jax.eval_shape(
+        lambda variables, images: layer_outputs(experiment.model, variables, images, pooled=pooled),
+        variables,
+        image,
+    )
+
+
+def layers_with_maps(experiment, variables):
+    """The main layers of a network that have places, first to last; see `models.layers`.
+
+    Args:
+      experiment: a `build.Experiment`.
+      variables: of its model, or their shapes.
+    """
+    shapes = shapes_of_layers(experiment, variables, pooled=False)
+    return [name for name in main_layers(shapes) if len(shapes[name].shape) == 4]

