@@ -44,6 +44,7 @@ def main():
         if name not in names:
             raise BadInput(f'--only names {name!r}, not one of: {", ".join(names)}.')
     claims = importlib.import_module(f'experiments.{PAPER.value}.claims').CLAIMS
+    claims = sorted(claims, key=lambda claim: (len(claim.id), claim.id))  # 9a before 10a
     drawings = importlib.import_module(f'experiments.{PAPER.value}.figures').DRAWINGS
     results = Path(RESULTS.value or ROOT / 'results') / PAPER.value
     failed, there = [], {}
