@@ -37,15 +37,14 @@ def requirement(threshold, direction):
     return f'{"above" if direction == "above" else "below"} {threshold:g}'
 
 
-def write(page, paper, items, claims, records, waiting, there):
+def write(page, paper, items, records, waiting, there):
     """Replaces what lies between the marks of a README.
 
     Args:
       page: its path; it has the two marks.
       paper: name of the paper.
       items: of `read_items`.
-      claims: all claims of the paper.
-      records: those judged, as in claims.json.
+      records: of the claims that were judged, as in claims.json.
       waiting: (claim, reason) of the others.
       there: {config name: (rows, record)} of what was run.
     """

@@ -44,7 +44,7 @@ def test_the_seed_may_be_the_axis(tmp_path):
 
 def test_lines_are_named_by_their_values_or_as_the_figure_says(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr(reporting, '_draw_line', lambda plot, line, x, label: drawn.append(label))
+    monkeypatch.setattr(reporting, '_draw_line', lambda *given: drawn.append(given[3]))
     rows = [{'x': 1, 'loss': loss, 'memory': '', 'seed': 0, 'accuracy': 0.5} for loss in ('a', 'b')]
     figure = {'x': 'x', 'y': 'accuracy'}
     for label in ({}, {'label': lambda point: point['loss'].upper() + point['memory']}):

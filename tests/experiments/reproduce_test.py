@@ -5,13 +5,12 @@ import sys
 import types
 
 import pytest
-from absl import flags
 
 from configs.chen2021 import randbit_digits
 from contrastive_jax.errors import BadInput
 from contrastive_jax.evaluation.claims import Claim, value
 from contrastive_jax.training import loop
-from experiments import cli, paper_page, published, reproduce
+from experiments import paper_page, published, reproduction
 
 ITEMS = """item,full_config,laptop_config,claims,without_runs
 Fig. 1,,configs/tiny/bits.py,1a,
@@ -62,29 +61,24 @@ def paper(tmp_path, config, monkeypatch):
     page.parent.mkdir(parents=True)
     page.write_text(f'Before.\n{paper_page.BEGIN}\nwhat stood here\n{paper_page.END}\nAfter.\n')
     (page.parent / 'items.csv').write_text(ITEMS)
-    monkeypatch.setattr(reproduce, 'ROOT', tmp_path)
+    monkeypatch.setattr(reproduction, 'ROOT', tmp_path)
 
-    def command(*options):
-        flags.FLAGS.unparse_flags()
-        flags.FLAGS(['reproduce', '--paper=tiny', f'--workdir={tmp_path / "runs"}', *options])
-        return reproduce.main()
+    def command(paper='tiny', **options):
+        return reproduction.reproduce(paper, tmp_path / 'runs', **options)
 
-    yield command, tmp_path
-    flags.FLAGS.unparse_flags()
-    for name in ('only', 'judge', 'results', 'workdir', 'paper'):
-        flags.FLAGS[name].unparse()
+    return command, tmp_path
 
 
 @pytest.mark.slow
 def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatch):
     command, root = paper
-    assert command('--judge') == cli.DONE
+    assert command(judge=True) == []
     assert 'not run: python -m experiments.reproduce --paper=tiny --only=bits' in (
         capsys.readouterr().out
     )
     assert not (root / 'runs').exists()
 
-    assert command() == cli.FAILED  # the data of the second experiment are not there
+    assert command() == ['more']  # the data of the second experiment are not there
     said = capsys.readouterr().out
     assert 'more was not run' in said
     assert "1b  cannot be judged: the row with {} has no 'none'" in said
@@ -108,7 +102,7 @@ def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatc
 
     # Again: nothing is trained, and the page is the same.
     monkeypatch.setattr(loop, 'train', None)
-    assert command('--only=bits') == cli.DONE
+    assert command(only=['bits']) == []
     assert (root / 'experiments/tiny/README.md').read_text() == page
 
 
@@ -134,10 +128,10 @@ def test_rows_come_back_as_they_were(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('option', 'sentence'),
-    [('--only=bit', "--only names 'bit', not one of: bits, more"),
-     ('--paper=big', "--paper is 'big', not one of: tiny")],
+    ('options', 'sentence'),
+    [({'only': ['bit']}, "--only names 'bit', not one of: bits, more"),
+     ({'paper': 'big'}, "--paper is 'big', not one of: tiny")],
 )  # fmt: skip
-def test_bad_input_names_the_choices(paper, option, sentence):
+def test_bad_input_names_the_choices(paper, options, sentence):
     with pytest.raises(BadInput, match=sentence):
-        paper[0](option)
+        paper[0](**options)
