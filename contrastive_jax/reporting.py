@@ -84,7 +84,8 @@ def draw_sweep(path, rows, axes, figure):
       rows: dicts with the axes, `seed` and the metric.
       axes: names of the swept fields.
       figure: dict of `x` and `y` (names in the rows) and optionally `title`, `x_label`,
-        `y_label`, `chance` (a level to mark), `references` (dicts of `label`, `x`, `y`) and `label`
+        `y_label`, `chance` (a level to mark), `references` (dicts of `label`, `x`, `y` and,
+        for the colour of one of the lines, `beside`, the {axis: value} of that line) and `label`
         ({axis: value} of the other axes -> the name of their line).
     """
     import matplotlib
@@ -104,11 +105,16 @@ def draw_sweep(path, rows, axes, figure):
         values = sorted({row[x] for row in rows}, key=lambda value: (str(type(value)), value))
         places = {value: place for place, value in enumerate(values)}
         plot.set_xticks(range(len(values)), [str(value) for value in values])
-    for point, line in lines.items():
+    for number, (point, line) in enumerate(lines.items()):
         at = dict(zip(others, point, strict=True))
-        _draw_line(plot, line, x, figure.get('label', _values_in_words)(at), places)
+        _draw_line(plot, line, x, figure.get('label', _values_in_words)(at), places, f'C{number}')
     for reference in figure.get('references', ()):
-        plot.plot(reference['x'], reference['y'], 's--', color='0.5', label=reference['label'])
+        beside = tuple(reference.get('beside', {}).get(name) for name in others)
+        colour = f'C{list(lines).index(beside)}' if beside in lines and others else '0.5'
+        plot.plot(
+            reference['x'], reference['y'], 's--', color=colour, alpha=0.6,
+            label=reference['label'],
+        )  # fmt: skip
     if (chance := figure.get('chance')) is not None:
         plot.axhline(chance, color='0.3', linewidth=1, linestyle=':')
         plot.annotate(
@@ -138,7 +144,7 @@ def _values_in_words(values):
     return ', '.join(f'{name} {value}' for name, value in values.items())
 
 
-def _draw_line(plot, line, x, label, places):
+def _draw_line(plot, line, x, label, places, colour):
     """One line with a bar from the least to the greatest seed at each point."""
     line = sorted(line, key=lambda point: places[point[x]] if places else point[x])
     seeds = max(point['seeds'] for point in line)
@@ -147,4 +153,4 @@ def _draw_line(plot, line, x, label, places):
     below = means - [point['least'] for point in line]
     above = [point['greatest'] for point in line] - means
     at = [places[point[x]] if places else point[x] for point in line]
-    plot.errorbar(at, means, yerr=[below, above], marker='o', capsize=3, label=label)
+    plot.errorbar(at, means, yerr=[below, above], marker='o', capsize=3, label=label, color=colour)

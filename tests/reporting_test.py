@@ -50,3 +50,43 @@ def test_lines_are_named_by_their_values_or_as_the_figure_says(tmp_path, monkeyp
     for label in ({}, {'label': lambda point: point['loss'].upper() + point['memory']}):
         reporting.draw_sweep(tmp_path / 'f.png', rows, ['x', 'loss', 'memory'], figure | label)
     assert drawn == ['loss a, memory ', 'loss b, memory ', 'A', 'B']
+
+
+def lines_of(monkeypatch, tmp_path, rows, axes, figure):
+    """The lines that are drawn by label, as (x values, colour)."""
+    from matplotlib import pyplot as plt
+
+    close, kept = plt.close, []
+    monkeypatch.setattr(plt, 'close', kept.append)
+    reporting.draw_sweep(tmp_path / 'f.png', rows, axes, figure)
+    plot = kept[0].axes[0]
+    handles, labels = plot.get_legend_handles_labels()
+    close(kept[0])
+    lines = [handle[0] if isinstance(handle, tuple) else handle for handle in handles]
+    return {
+        label: (list(line.get_xdata()), line.get_color())
+        for label, line in zip(labels, lines, strict=True)
+    }
+
+
+def test_a_line_that_lacks_a_value_of_a_text_axis_stands_where_the_others_do(tmp_path, monkeypatch):
+    rows = [
+        {'x': x, 'line': line, 'seed': 0, 'accuracy': 0.5}
+        for x, line in (('a', 1), ('b', 1), ('c', 1), ('c', 2))
+    ]
+    found = lines_of(monkeypatch, tmp_path, rows, ['x', 'line'], {'x': 'x', 'y': 'accuracy'})
+    assert found['line 1'][0] == [0, 1, 2]
+    assert found['line 2'][0] == [2]
+
+
+def test_a_reference_has_the_colour_of_the_line_that_it_stands_beside(tmp_path, monkeypatch):
+    rows = [{'x': 1, 'tau': tau, 'seed': 0, 'accuracy': 0.5} for tau in (0.1, 0.2)]
+    references = [
+        {'label': 'theirs', 'x': [1], 'y': [0.4], 'beside': {'tau': 0.2}},
+        {'label': 'other', 'x': [1], 'y': [0.4], 'beside': {'tau': 0.3}},
+        {'label': 'plain', 'x': [1], 'y': [0.4]},
+    ]
+    figure = {'x': 'x', 'y': 'accuracy', 'references': references}
+    found = lines_of(monkeypatch, tmp_path, rows, ['x', 'tau'], figure)
+    assert found['theirs'][1] == found['tau 0.2'][1] != found['tau 0.1'][1]
+    assert found['other'][1] == found['plain'][1] == '0.5'

@@ -115,9 +115,9 @@ def label_of(methods):
         names = [
             name
             for name, method in methods.items()
-            if all(point[axis] == value for axis, value in method.items())
+            if all(point.get(axis) == value for axis, value in method.items())
         ]
-        return names[0]
+        return names[0] if names else ', '.join(map(str, point.values()))  # of other axes
 
     return label
 

@@ -57,5 +57,5 @@ def figure(config):
         y='test_accuracy',
         y_label='linear-probe accuracy on digits',
         chance=0.1,
-        label=lambda point: LABELS[point['loss']],
+        label=lambda point: LABELS.get(point.get('loss'), 'ours'),
     )
