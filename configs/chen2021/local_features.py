@@ -1,7 +1,7 @@
 r"""Local features of ResNet-50 (2x) on ImageNet (Chen 2021, Figs. 3 and 4).
 
 python -m experiments.sweep --config=configs/chen2021/local_features.py --workdir=runs/local
-python -m experiments.chen2021.figures.local_features --output=figure_3.png \
+python -m experiments.chen2021.draw_local_features --output=figure_3.png \
     --simclr=runs/local/loss=... --supervised=runs/local/loss=... --data_dir=... \
     --source=tfds:imagenet2012,size=448,fit=centre --ids=7,1234 --patch=14
 

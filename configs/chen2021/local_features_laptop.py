@@ -2,7 +2,7 @@ r"""Local features on a laptop (Chen 2021, Figs. 3 and 4, with objects whose pla
 
 python -m experiments.sweep --config=configs/chen2021/local_features_laptop.py \
     --workdir=runs/local_features_laptop
-python -m experiments.chen2021.figures.local_features --output=runs/local_features.png \
+python -m experiments.chen2021.draw_local_features --output=runs/local_features.png \
     --simclr=runs/local_features_laptop/loss=... --supervised=runs/local_features_laptop/loss=...
 
 The paper shows pictures: K-means of SimCLR's later feature maps groups object parts, as that of a
