@@ -33,7 +33,7 @@ def interval(record):
 def requirement(threshold, direction):
     """What the interval must be for the claim to hold."""
     if direction == 'within':
-        return f'in ({threshold[0]:g}, {threshold[1]:g})'
+        return f'in [{threshold[0]:g}, {threshold[1]:g}]'
     return f'{"above" if direction == "above" else "below"} {threshold:g}'
 
 

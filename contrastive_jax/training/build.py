@@ -238,4 +238,11 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     shapes.check_shapes(experiment, config.batch_size)
     check_evaluation(experiment)
     check_measures(experiment)
+    if experiment.measures.clusters and 'centre_crop' in (
+        config.views.get(field) for field in ('name', 'beside')
+    ):
+        raise BadInput(
+            f'config.measure.clusters is {experiment.measures.clusters}, but centre_crop does not '
+            'show the whole image, on which the known regions lie: leave it out.'
+        )
     return experiment

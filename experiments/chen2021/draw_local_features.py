@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from absl import flags
 
+from contrastive_jax.errors import BadInput
 from experiments import cli
 from experiments.chen2021.figures.local_features import draw
 
@@ -31,6 +32,8 @@ def main():
     """Draws what the flags say."""
     runs = {'SimCLR': SIMCLR.value, 'supervised': SUPERVISED.value}
     runs = {name: path for name, path in runs.items() if path}
+    if not runs:
+        raise BadInput('Give a run to draw: --simclr=DIRECTORY, --supervised=DIRECTORY or both.')
     images, regions, features = None, None, {}
     for name, path in runs.items():
         if SOURCE.value:

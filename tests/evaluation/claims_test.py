@@ -59,6 +59,7 @@ def test_the_order_of_the_rows_does_not_matter():
         ((1.1, 1.2), (0.0, 1.0), 'within', 'does_not_hold'),
         ((-1.0, -0.2), (0.0, 1.0), 'within', 'does_not_hold'),
         ((0.5, 0.5), 0.5, 'above', 'inconclusive'),
+        ((0.0, 0.0), (0.0, 1.0), 'within', 'holds'),
     ],
 )
 def test_verdicts(interval, threshold, direction, expected):

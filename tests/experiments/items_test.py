@@ -72,11 +72,21 @@ def test_the_published_verdicts_follow_from_the_published_rows(paper):
         directory = ROOT / 'results' / paper / Path(claim.config).stem
         found = judge(claim, published.read_rows(directory))
         assert found['verdict'] == record['verdict'], claim.id
+        for name in ('statistic', 'direction', 'paper_value'):
+            assert record[name] == getattr(claim, name)
+        threshold = record['threshold']
+        assert claim.threshold == (tuple(threshold) if isinstance(threshold, list) else threshold)
         assert math.isclose(found['estimate'], record['estimate'], rel_tol=1e-9, abs_tol=1e-12)
         assert f'| {claim.id} | {claim.claim} ' in page
         assert paper_page.interval(record) in page
         made = published.read_record(directory)
         assert f'--only={directory.name}' in made['command']
+    judged = {record['id'] for record in records}
+    for claim in claims.values():
+        published_too = (
+            ROOT / 'results' / paper / Path(claim.config).stem / 'record.json'
+        ).exists()
+        assert (claim.id in judged) == published_too or f'- {claim.id}. ' in page
 
 
 @pytest.mark.parametrize('paper', PAPERS)

@@ -79,3 +79,7 @@ def test_patches_and_networks_without_maps_are_told_early(config):
     config.model = dict(name='mlp', widths=(6,), head_widths=(4,))
     with pytest.raises(BadInput, match='config.model has no feature maps'):
         build(config)
+    config.model = dict(name='convnet', channels=(4, 4, 4), features=8, head_widths=(8, 4))
+    config.views = dict(name='centre_crop')
+    with pytest.raises(BadInput, match='centre_crop does not show the whole image'):
+        build(config)

@@ -26,7 +26,7 @@ def supervised_range(rows):
     return max(values) - min(values)
 
 
-def _of_order(number, what, metric, direction, claim, paper_value):
+def _of_order(number, what, metric, direction, claim):
     return Claim(
         id=number,
         claim=claim,
@@ -36,7 +36,6 @@ def _of_order(number, what, metric, direction, claim, paper_value):
         of_seed=lambda rows: order(rows, metric),
         threshold=0.0,
         direction=direction,
-        paper_value=paper_value,
     )
 
 
@@ -47,7 +46,6 @@ CLAIMS = [
         'test_accuracy',
         'above',
         'With the number of different digits SimCLR reads the digits better.',
-        1.0,
     ),
     _of_order(
         '8b',
@@ -55,7 +53,6 @@ CLAIMS = [
         'test_accuracy_all_digits',
         'above',
         'That is so as well where the classifier has seen all the digits (our control).',
-        None,
     ),
     _of_order(
         '8c',
@@ -63,7 +60,6 @@ CLAIMS = [
         'test_accuracy_object',
         'below',
         'With the number of different digits SimCLR reads the object worse.',
-        -1.0,
     ),
     Claim(
         id='8d',

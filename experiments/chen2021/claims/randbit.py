@@ -9,6 +9,7 @@ LOSSES = 'configs/chen2021/randbit_losses_laptop.py'
 NOTEBOOK = 'configs/chen2021/randbit_notebook.py'
 AUTOENCODER = 'configs/chen2021/randbit_vae_laptop.py'
 CHANCE = 0.1  # of ten digits
+LEARNED = 0.5  # the least accuracy without bits of a method that bits may be said to suppress
 
 
 def spearman_of_bits(rows):
@@ -17,7 +18,8 @@ def spearman_of_bits(rows):
 
 
 def best_above_chance(rows):
-    """The accuracy of the best method at the most bits, minus chance."""
+    """The accuracy of the best method at the most bits, minus chance; all must learn without."""
+    check_learned([row['test_accuracy'] for row in rows if row['data.num_bits'] == 0])
     most = max(row['data.num_bits'] for row in rows)
     return max(row['test_accuracy'] for row in rows if row['data.num_bits'] == most) - CHANCE
 
@@ -35,12 +37,22 @@ def notebook_cell(rows, temperature, bits):
 
 
 def drop(rows, method):
-    """The accuracy of a method without bits minus at 10 bits."""
+    """The accuracy of a method without bits minus at 10 bits; it must learn without."""
     without, with_bits = (
         value(rows, 'test_accuracy', {'loss': method['loss'], 'data.num_bits': bits})
         for bits in (0, 10)
     )
+    check_learned([without])
     return without - with_bits
+
+
+def check_learned(accuracies):
+    """ValueError where a method does not read digits even without bits: then bits say nothing."""
+    if min(accuracies) < LEARNED:
+        raise ValueError(
+            f'a method reads {min(accuracies):.3f} without bits, below {LEARNED}: it learned '
+            'nothing that bits could suppress.'
+        )
 
 
 def excess_of_the_generative_drop(rows):

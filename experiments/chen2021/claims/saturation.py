@@ -17,12 +17,17 @@ def saturated_at(losses):
     zero: (loss at k bits - loss at the most bits) <= 0.1 (loss at the fewest - at the most).
 
     Args:
-      losses: dict of number of bits to final loss, the fewest and the most bits among them.
+      losses: dict of number of bits to final loss, without a gap.
 
     Returns:
       A number of bits; the fewest where the loss does not fall.
+
+    Raises:
+      ValueError: a gap in the bits, in which the answer may lie.
     """
     bits = sorted(losses)
+    if bits != list(range(bits[0], bits[-1] + 1)):
+        raise ValueError(f'there are losses of {bits} bits alone: saturation may lie in a gap.')
     first, last = losses[bits[0]], losses[bits[-1]]
     return next(k for k in bits if losses[k] - last <= LEFT * max(first - last, 0.0))
 

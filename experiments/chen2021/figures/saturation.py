@@ -7,7 +7,7 @@ import numpy as np
 from configs.chen2021.saturation_laptop import DIMENSIONS, MOST_BITS
 from contrastive_jax import reporting, storage
 from contrastive_jax.evaluation import log_sum_exp_of_codes
-from experiments.chen2021.claims.saturation import LEFT, saturated_at
+from experiments.chen2021.claims.saturation import LEFT, saturated_at, sliced_slope
 
 
 def draw(rows, path):
@@ -52,7 +52,11 @@ def draw(rows, path):
                 ]
                 plot.plot(bits, ideal, '--', color=f'C{number}', linewidth=1)
         sliced = distribution == 'sliced_wasserstein'
-        plot.set_title('sliced Wasserstein' if sliced else rf'LogSumExp, $\tau$ = {temperature}')
+        plot.set_title(
+            f'sliced Wasserstein ({sliced_slope(rows):+.2f} bits a doubling)'
+            if sliced
+            else rf'LogSumExp, $\tau$ = {temperature}'
+        )
         plot.set_xlabel('bits of the images')
         plot.grid(alpha=0.25)
         plot.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -37,6 +37,8 @@ def test_the_best_method_counts_at_the_most_bits_alone():
     accuracies = {('a', 0): 0.9, ('b', 0): 0.95, ('a', 15): 0.11, ('b', 15): 0.32}
     found = CLAIMS['4b'].of_seed(rows_of(accuracies, 'loss', 'data.num_bits'))
     assert found == pytest.approx(0.22)
+    with pytest.raises(ValueError, match='a method reads 0.300 without bits, below 0.5'):
+        CLAIMS['4b'].of_seed(rows_of({**accuracies, ('b', 0): 0.3}, 'loss', 'data.num_bits'))
 
 
 def test_temperatures_are_compared_at_the_number_of_bits_that_the_claim_names():

@@ -27,10 +27,28 @@ def rows_of(distribution, temperature, saturated):
 
 
 def test_a_tenth_of_the_fall_may_be_left_whatever_the_sign_of_the_loss():
-    assert saturated_at({1: 10.0, 2: 2.0, 3: 1.0, 4: 0.5, 9: 0.0}) == 3
-    assert saturated_at({1: -5.0, 2: -13.0, 3: -14.0, 9: -15.0}) == 3
-    assert saturated_at({1: 1.0, 9: 0.0}) == 9
-    assert saturated_at({1: 0.0, 2: 1.0, 9: 2.0}) == 1
+    assert saturated_at({1: 10.0, 2: 2.0, 3: 1.0, 4: 0.5, 5: 0.0}) == 3
+    assert saturated_at({1: -5.0, 2: -13.0, 3: -14.0, 4: -15.0}) == 3
+    assert saturated_at({1: 1.0, 2: 0.0}) == 2
+    assert saturated_at({1: 0.0, 2: 1.0, 3: 2.0}) == 1
+    with pytest.raises(ValueError, match='may lie in a gap'):
+        saturated_at({1: 1.0, 4: 0.1, 5: 0.0})
+
+
+def test_the_sweep_lets_the_answer_differ_from_what_is_expected():
+    from configs.chen2021.saturation_laptop import sweep
+
+    def slopes(end):
+        rows = [
+            {**point, 'train_loss': -float(min(point['data.num_bits'], end[point['batch_size']]))}
+            for point in sweep()
+            if point['seed'] == 0
+        ]
+        return [claim.of_seed(rows) for claim in CLAIMS]
+
+    # From 1 bit to `end` in equal steps, of which the last is more than a tenth of the fall.
+    assert slopes({128: 3, 512: 3, 2048: 3}) == pytest.approx([0, 0, 0, 0], abs=1e-12)
+    assert slopes({128: 9, 512: 7, 2048: 5}) == pytest.approx([-1, -1, -1, -1])
 
 
 def test_one_bit_a_doubling_is_a_slope_of_one():

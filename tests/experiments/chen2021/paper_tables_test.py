@@ -35,3 +35,39 @@ def test_table_2_repeats_the_nt_xent_rows_of_the_appendix():
         first = [row for row in table(name) if row['loss'] == 'nt_xent']
         for one, other in zip(first, again, strict=True):
             assert [one[epochs] for epochs in EPOCHS] == [other[epochs] for epochs in EPOCHS]
+
+
+def test_what_configs_and_claims_say_of_the_paper_is_what_it_printed():
+    from configs.chen2021 import multidigits_number, multidigits_size, randbit_notebook
+    from experiments.chen2021.claims import CLAIMS
+
+    def cells(rows, **where):
+        (row,) = [row for row in rows if all(row[name] == at for name, at in where.items())]
+        return [cell for name, cell in row.items() if name[0] in 'nsb' and name[-1].isdigit()]
+
+    simclr, supervised = multidigits_number.LOSSES
+    for loss, method in ((simclr, 'simclr'), (supervised, 'supervised')):
+        for placement, column in (('random', 'random'), ('grid', 'in_grid')):
+            printed = cells(table('table_3'), method=method, placement=column)
+            ours = multidigits_number.PAPER[loss, placement]
+            assert [100 * cell for cell in ours] == pytest.approx(printed)
+    methods = {
+        'nt_xent,temperature=0.2': ('simclr', 0.2), 'nt_xent,temperature=0.05': ('simclr', 0.05),
+        'multi_label': ('supervised', ''), 'untrained': ('random_net', ''),
+    }  # fmt: skip
+    for loss, (method, tau) in methods.items():
+        for digit, ours in zip(('first', 'second'), multidigits_size.PAPER[loss], strict=True):
+            printed = cells(table('table_4'), method=method, tau=tau, evaluated_digit=digit)
+            assert [100 * cell for cell in ours] == pytest.approx(printed)
+    for temperature, ours in randbit_notebook.REFERENCE.items():
+        assert cells(table('notebook'), tau=temperature) == pytest.approx(list(ours))
+
+    values = {claim.id: claim.paper_value for claim in CLAIMS}
+    small = {loss: first for loss, (first, _) in multidigits_size.PAPER.items()}
+    tau_2, tau_05, labels = list(small.values())[:3]
+    assert values['7c'] == pytest.approx(tau_2[-1] - tau_2[0])
+    assert values['7d'] == pytest.approx(labels[-1] - labels[0])
+    assert values['7e'] == pytest.approx(tau_05[4] - tau_2[4])
+    reference = randbit_notebook.REFERENCE
+    assert values['5a'] == pytest.approx(reference[0.05][1] - reference[0.2][1])
+    assert values['5b'] == pytest.approx(reference[0.05][0] - reference[0.2][0])
