@@ -27,7 +27,11 @@ def say(records, waiting):
 
 def interval(record):
     """The estimate with its interval."""
-    return f'{record["estimate"]:.3g} [{record["low"]:.3g}, {record["high"]:.3g}]'
+    middle, low, high = (
+        f'{round(record[name], 9) + 0.0:.3g}'  # what is left of a 0 by rounding is a 0
+        for name in ('estimate', 'low', 'high')
+    )
+    return f'{middle} [{low}, {high}]'
 
 
 def requirement(threshold, direction):

@@ -52,11 +52,8 @@ def draw(rows, path):
                 ]
                 plot.plot(bits, ideal, '--', color=f'C{number}', linewidth=1)
         sliced = distribution == 'sliced_wasserstein'
-        plot.set_title(
-            f'sliced Wasserstein ({sliced_slope(rows):+.2f} bits a doubling)'
-            if sliced
-            else rf'LogSumExp, $\tau$ = {temperature}'
-        )
+        title = rf'LogSumExp, $\tau$ = {temperature}'
+        plot.set_title(f'sliced Wasserstein, slope {_mean_slope(rows):.2f}' if sliced else title)
         plot.set_xlabel('bits of the images')
         plot.grid(alpha=0.25)
         plot.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -72,6 +69,13 @@ def draw(rows, path):
     drawing.savefig(image, dpi=150, format='png')
     plt.close(drawing)
     storage.write(storage.path(path), image.getvalue())
+
+
+def _mean_slope(rows):
+    """`sliced_slope`, bits a doubling of the batch, mean over seeds."""
+    seeds = {row['seed'] for row in rows}
+    slopes = [sliced_slope([row for row in rows if row['seed'] == seed]) for seed in seeds]
+    return round(float(np.mean(slopes)), 6) + 0.0
 
 
 def _draw_curve(plot, rows, batch, colour):
