@@ -10,6 +10,7 @@ from contrastive_jax import storage
 
 # Columns that every row ends with.
 LAST = ('steps', 'seconds', 'workdir')
+MOST_LINES = 9  # of a figure whose legend stands inside
 
 
 def interval_of(score):
@@ -88,10 +89,7 @@ def draw_sweep(path, rows, axes, figure):
         for the colour of one of the lines, `beside`, the {axis: value} of that line) and `label`
         ({axis: value} of the other axes -> the name of their line).
     """
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     x, y = figure['x'], figure['y']
@@ -99,7 +97,10 @@ def draw_sweep(path, rows, axes, figure):
     lines = {}
     for point in average_over_seeds(rows, [x, *others], y):
         lines.setdefault(tuple(point[name] for name in others), []).append(point)
-    drawing, plot = plt.subplots(figsize=(7, 4.5), layout='constrained')
+    many = len(lines) > MOST_LINES  # then the legend stands beside the plot
+    size = (13, max(4.5, 0.17 * len(lines))) if many else (7, 4.5)
+    drawing = Figure(figsize=size, layout='constrained')
+    plot = drawing.subplots()
     places = None  # of values that are no numbers, one apart
     if not all(isinstance(row[x], int | float) and math.isfinite(row[x]) for row in rows):
         values = sorted({row[x] for row in rows}, key=lambda value: (str(type(value)), value))
@@ -132,11 +133,37 @@ def draw_sweep(path, rows, axes, figure):
     handles, labels = plot.get_legend_handles_labels()
     ours = len(handles) - len(figure.get('references', ()))  # error bars are listed last
     order = [*range(len(handles) - ours, len(handles)), *range(len(handles) - ours)]
-    plot.legend([handles[i] for i in order], [labels[i] for i in order], frameon=False)
+    beside = dict(loc='center left', bbox_to_anchor=(1, 0.5), fontsize=7) if many else {}
+    plot.legend([handles[i] for i in order], [labels[i] for i in order], frameon=False, **beside)
+    save_figure(drawing, path)
+
+
+def save_figure(drawing, path, **options):
+    """Writes a matplotlib figure as PNG, whole or not at all.
+
+    Args:
+      drawing: a `matplotlib.figure.Figure`.
+      path: of the PNG, or gs://bucket/path.
+      options: of `Figure.savefig`; 150 dots an inch by default.
+    """
     image = io.BytesIO()
-    drawing.savefig(image, dpi=150, format='png')
-    plt.close(drawing)
+    drawing.savefig(image, **{'dpi': 150, **options}, format='png')
     storage.write(storage.path(path), image.getvalue())
+
+
+def draw_points(plot, places, points, **style):
+    """Means over seeds, with a bar from the least to the greatest.
+
+    Args:
+      plot: matplotlib axes.
+      places: on the x axis.
+      points: dicts of `average_over_seeds`.
+      style: of `Axes.errorbar`.
+    """
+    means = np.array([point['mean'] for point in points])
+    below = means - [point['least'] for point in points]
+    above = [point['greatest'] for point in points] - means
+    plot.errorbar(places, means, yerr=[below, above], **{'capsize': 3, **style})
 
 
 def _values_in_words(values):
@@ -149,8 +176,5 @@ def _draw_line(plot, line, x, label, places, colour):
     line = sorted(line, key=lambda point: places[point[x]] if places else point[x])
     seeds = max(point['seeds'] for point in line)
     label = f'{label or "ours"} (mean of {seeds} seeds)' if seeds > 1 else label or 'ours'
-    means = np.array([point['mean'] for point in line])
-    below = means - [point['least'] for point in line]
-    above = [point['greatest'] for point in line] - means
     at = [places[point[x]] if places else point[x] for point in line]
-    plot.errorbar(at, means, yerr=[below, above], marker='o', capsize=3, label=label, color=colour)
+    draw_points(plot, at, line, marker='o', label=label, color=colour)

@@ -85,7 +85,7 @@ def figures(paper, items, there):
     for name, (_, record) in there.items():
         shown = [item['item'] for item in items if Path(item['laptop_config']).stem == name]
         at = f'../../results/{paper}/{name}'
-        yield from ('', f'## {", ".join(shown)}: `{name}`', '', f'![{name}]({at}/figure.png)', '')
+        yield from ('', f'## {"; ".join(shown)} (`{name}`)', '', f'![{name}]({at}/figure.png)', '')
         yield (
             f'{record["scale"]}, together {record["seconds"] / 60:.0f} minutes, on '
             f'{record["machine"]}; [rows]({at}/results.csv), [what made them]({at}/record.json): '

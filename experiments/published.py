@@ -1,6 +1,7 @@
 """The runs of an experiment as results/ keeps them: a table and what made it."""
 
 import csv
+import hashlib
 import json
 import os
 import platform
@@ -13,10 +14,14 @@ ROWS, RECORD = 'results.csv', 'record.json'
 
 
 def identity(config, points):
-    """What two sweeps share if and only if they are the same: config and points, without paths."""
+    """What two sweeps share if and only if they are the same: config and points, without paths.
+
+    Of the points a digest: results.csv lists them.
+    """
     there = workdir.plain(config)
     there['data'].pop('data_dir', None)
-    return {'config': there, 'points': json.loads(json.dumps(points))}
+    digest = hashlib.sha256(json.dumps(points, sort_keys=True).encode()).hexdigest()
+    return {'config': there, 'points_sha256': digest}
 
 
 def is_current(directory, config, points):
@@ -25,7 +30,8 @@ def is_current(directory, config, points):
     if not path.exists() or not (directory / ROWS).exists():
         return False
     record = json.loads(path.read_text(encoding='utf-8'))
-    return {name: record.get(name) for name in ('config', 'points')} == identity(config, points)
+    here = identity(config, points)
+    return {name: record.get(name) for name in here} == here
 
 
 def read_rows(directory):
@@ -59,7 +65,6 @@ def publish(directory, root, config, points, command):
     storage.write(directory / ROWS, rows)
     record = {
         'command': command,
-        'scale': scale_of(config, points),
         'machine': machine(),
         'commits': sorted({str(run['commit']) for run in made}),
         'versions': made[0]['versions'],
@@ -71,19 +76,15 @@ def publish(directory, root, config, points, command):
 
 def scale_of(config, points):
     """Data, length and model of a sweep in one line."""
-    swept = {field.split('.')[-1] for point in points for field in point}
-    shown = {
-        name: 'several' if name in swept else value
-        for name, value in {
-            'source': config.data.source,
-            'num_steps': f'{config.num_steps:,}',
-            'batch_size': f'{config.batch_size:,}',
-            'model': config.model.name,
-        }.items()
-    }
+
+    def range_of(name):
+        values = {point.get(name, config[name]) for point in points}
+        ends = sorted({min(values), max(values)})
+        return ' to '.join(f'{end:,}' for end in ends)
+
     return (
-        f'{shown["source"]}, {shown["num_steps"]} steps of batch {shown["batch_size"]}, '
-        f'model {shown["model"]}, {len(points)} runs'
+        f'{config.data.source}, {range_of("num_steps")} steps of batch {range_of("batch_size")}, '
+        f'model {config.model.name}, {len(points)} runs'
     )
 
 

@@ -54,14 +54,11 @@ def test_lines_are_named_by_their_values_or_as_the_figure_says(tmp_path, monkeyp
 
 def lines_of(monkeypatch, tmp_path, rows, axes, figure):
     """The lines that are drawn by label, as (x values, colour)."""
-    from matplotlib import pyplot as plt
-
-    close, kept = plt.close, []
-    monkeypatch.setattr(plt, 'close', kept.append)
+    kept = []
+    monkeypatch.setattr(reporting, 'save_figure', lambda drawing, path: kept.append(drawing))
     reporting.draw_sweep(tmp_path / 'f.png', rows, axes, figure)
     plot = kept[0].axes[0]
     handles, labels = plot.get_legend_handles_labels()
-    close(kept[0])
     lines = [handle[0] if isinstance(handle, tuple) else handle for handle in handles]
     return {
         label: (list(line.get_xdata()), line.get_color())
@@ -90,3 +87,30 @@ def test_a_reference_has_the_colour_of_the_line_that_it_stands_beside(tmp_path, 
     found = lines_of(monkeypatch, tmp_path, rows, ['x', 'tau'], figure)
     assert found['theirs'][1] == found['tau 0.2'][1] != found['tau 0.1'][1]
     assert found['other'][1] == found['plain'][1] == '0.5'
+
+
+def test_the_bars_of_points_reach_from_the_least_to_the_greatest():
+    from matplotlib.figure import Figure
+
+    plot = Figure().subplots()
+    points = reporting.average_over_seeds(ROWS, ['data.num_bits'], 'test_accuracy')
+    reporting.draw_points(plot, [1, 2, 3], points)
+    (bars,) = plot.containers
+    heights = [segment[:, 1] for segment in bars.lines[2][0].get_segments()]
+    for point, ends in zip(points, heights, strict=True):
+        assert list(ends) == pytest.approx([point['least'], point['greatest']])
+
+
+@pytest.mark.parametrize('count', [3, 40])
+def test_a_legend_of_many_lines_stands_beside_the_plot(tmp_path, monkeypatch, count, recwarn):
+    kept, save = [], reporting.save_figure
+    monkeypatch.setattr(
+        reporting, 'save_figure', lambda *given: (kept.append(given[0]), save(*given))
+    )
+    rows = [{'x': 1, 'line': line, 'seed': 0, 'accuracy': 0.5} for line in range(count)]
+    figure = {'x': 'x', 'y': 'accuracy'}
+    reporting.draw_sweep(tmp_path / 'f.png', rows, ['x', 'line'], figure)
+    plot = kept[0].axes[0]
+    inside = plot.get_legend().get_window_extent().x0 < plot.get_window_extent().x1
+    assert inside == (count == 3)
+    assert not recwarn.list  # such as a layout that has no room

@@ -38,18 +38,18 @@ def points_of(losses):
     ]
 
 
-def at_batches(points, batches, examples, epochs, warmup_epochs):
-    """The points at each batch size, for as many epochs and epochs of warm-up each."""
-    return [
-        {
-            **point,
-            'batch_size': batch,
-            'num_steps': examples * epochs // batch + 1,
-            'optimizer.warmup': examples * warmup_epochs // batch,
-        }
-        for point in points
-        for batch in batches
-    ]
+def of_epochs(examples, epochs, warmup_epochs, batch_size):
+    """The values of a point that make a run of so many epochs, as the official code counts them."""
+    return {
+        'batch_size': batch_size,
+        'num_steps': examples * epochs // batch_size + 1,
+        'optimizer.warmup': examples * warmup_epochs // batch_size,
+    }
+
+
+def at_batches(points, batches, *epochs):
+    """The points at each batch size, for as many epochs each: `of_epochs` with its other values."""
+    return [{**point, **of_epochs(*epochs, batch)} for point in points for batch in batches]
 
 
 def check_argument(arg, losses):
@@ -122,10 +122,37 @@ def label_of(methods):
     return label
 
 
-def of_epochs(examples, epochs, warmup_epochs, batch_size):
-    """The values of a point that make a run of so many epochs, as the official code counts them."""
-    return {
-        'batch_size': batch_size,
-        'num_steps': examples * epochs // batch_size + 1,
-        'optimizer.warmup': examples * warmup_epochs // batch_size,
-    }
+def with_bits(config, *epochs):
+    """A config of images as one with random bits beside them and NT-Xent, of so many epochs.
+
+    Args:
+      config: a ConfigDict.
+      epochs: of `of_epochs`, but for the batch size; none keeps the length.
+    """
+    config.data = dict(config.data, probing='randbit', num_bits=0)
+    config.loss = dict(name='nt_xent', temperature=0.2)
+    if epochs:
+        config.update_from_flattened_dict(of_epochs(*epochs, config.batch_size))
+    return config
+
+
+def points_with_bits(methods, num_bits, *epochs):
+    """Every method of `randbit_methods` at every number of bits, the length in epochs."""
+    return [
+        {**method, **of_epochs(*epochs, method['batch_size']), 'data.num_bits': bits, 'seed': 0}
+        for method in methods.values()
+        for bits in num_bits
+    ]
+
+
+def figure_of_bits(methods, title, chance):
+    """The figure of accuracy against the number of bits, a line for each method."""
+    return dict(
+        title=title,
+        x='data.num_bits',
+        x_label='random bits beside each image',
+        y='test_accuracy',
+        y_label='linear-probe accuracy',
+        chance=chance,
+        label=label_of(methods),
+    )

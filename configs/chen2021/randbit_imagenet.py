@@ -13,9 +13,16 @@ Time: not run here; the preflight prints what a slice needs at least. The arg 's
 minute on a laptop. Data: `tfds build imagenet2012 --file_format=array_record`, 156 GiB.
 """
 
-from configs.chen2021 import imagenet_losses, label_of, of_epochs, randbit_methods
+from configs.chen2021 import (
+    figure_of_bits,
+    imagenet_losses,
+    points_with_bits,
+    randbit_methods,
+    with_bits,
+)
 
-EXAMPLES, EPOCHS, WARMUP_EPOCHS = 1_281_167, 100, 10
+# Examples, epochs, and epochs of warm-up.
+LENGTH = (1_281_167, 100, 10)
 BITS = (0, 2, 4, 6, 8, 10, 12, 15)
 METHODS = randbit_methods(
     dimensions=128,
@@ -33,33 +40,18 @@ def get_config(arg=''):
     if arg not in ('', 'smoke'):
         raise ValueError(f"the config's argument is {arg!r}, not one of: '', 'smoke'.")
     config = imagenet_losses.get_config(arg)
-    config.data = dict(config.data, probing='randbit', num_bits=0)
-    config.loss = dict(name='nt_xent', temperature=0.2)
-    if not arg:
-        run = of_epochs(EXAMPLES, EPOCHS, WARMUP_EPOCHS, config.batch_size)
-        config.update_from_flattened_dict(run)
-    return config
+    if arg:
+        return with_bits(config)
+    return with_bits(config, *LENGTH)
 
 
 def sweep():
-    """Every method at every number of bits, the length in epochs."""
-    return [
-        {**method, **of_epochs(EXAMPLES, EPOCHS, WARMUP_EPOCHS, method['batch_size']),
-         'data.num_bits': bits, 'seed': 0}
-        for method in METHODS.values()
-        for bits in BITS
-    ]  # fmt: skip
+    """Every method at every number of bits."""
+    return points_with_bits(METHODS, BITS, *LENGTH)
 
 
 def figure(config):
     """How to draw the sweep."""
     del config
-    return dict(
-        title='A few random bits disable contrastive learning on ImageNet',
-        x='data.num_bits',
-        x_label='random bits beside each image',
-        y='test_accuracy',
-        y_label='linear-probe accuracy',
-        chance=0.001,
-        label=label_of(METHODS),
-    )
+    title = 'A few random bits disable contrastive learning on ImageNet'
+    return figure_of_bits(METHODS, title, chance=0.001)

@@ -14,50 +14,24 @@ batch. (`contrastive_jax.evaluation.log_sum_exp_of_codes`; the paper's curves ha
 Time: not run here; the preflight prints what a slice needs at least. Data: none.
 """
 
-from ml_collections import ConfigDict
-
+from configs.chen2021 import at_batches, cifar10_losses, of_epochs
 from configs.chen2021 import saturation_laptop as laptop
 
 EXAMPLES, EPOCHS, WARMUP_EPOCHS = 50_000, 400, 10
-BATCHES, BITS = (128, 512, 2048), (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14)
+BATCHES, BITS = (128, 512, 2048), range(1, 15)
 
 
 def get_config(arg=''):
     """The config; arg 'smoke' makes it tiny, for a check that it runs."""
-    config = ConfigDict()
-    config.seed = 0
-    config.batch_size = 512
-    config.num_steps = EXAMPLES * EPOCHS // config.batch_size + 1
-    config.log_every = 50
-    config.checkpoint_every = 2000
-    config.evaluate_every = 0
-    config.data = dict(
-        source=f'synthetic:{EXAMPLES}', data_dir='', probing='k_bit_images', num_bits=8, size=32
-    )
-    config.views = dict(name='none')
-    config.model = dict(
-        name='resnet', depth=18, stem='cifar', dtype='bfloat16', head_layers=2, dimensions=64
-    )
-    config.loss = dict(
-        name='distribution_matching',
-        prior='uniform_hypersphere',
-        distribution='log_sum_exp',
-        temperature=0.05,
-    )
-    config.optimizer = dict(
-        name='lars',
-        learning_rate=0.2,
-        scaling='square_root',
-        warmup=WARMUP_EPOCHS / EPOCHS,
-        weight_decay=1e-4,
-    )
-    config.evaluation = dict(name='knn', k=1, factor='code')
-    if arg == 'smoke':
-        config.num_steps, config.batch_size, config.log_every = 2, 16, 1
-        config.data.source = 'synthetic:64'
-        config.model.update(width=0.125, dtype='float32')
-    elif arg:
+    if arg not in ('', 'smoke'):
         raise ValueError(f"the config's argument is {arg!r}, not one of: '', 'smoke'.")
+    config, small = cifar10_losses.get_config(arg), laptop.get_config()
+    config.data = dict(small.data, source=f'synthetic:{64 if arg else EXAMPLES}', size=32)
+    config.views, config.loss, config.evaluation = small.views, small.loss, small.evaluation
+    if not arg:
+        config.model.depth, config.log_every = 18, 50
+        run = of_epochs(EXAMPLES, EPOCHS, WARMUP_EPOCHS, 512)
+        config.update_from_flattened_dict(run)
     return config
 
 
@@ -68,19 +42,17 @@ def sweep():
         (prior, 'sliced_wasserstein', None)
         for prior in ('uniform_hypersphere', 'uniform_hypercube', 'normal')
     ]
-    return [
+    points = [
         {
             'loss.prior': prior,
             'loss.distribution': distribution,
             'loss.temperature': temperature,
-            'batch_size': batch,
-            'num_steps': EXAMPLES * EPOCHS // batch + 1,
             'data.num_bits': bits,
         }
         for prior, distribution, temperature in terms
-        for batch in BATCHES
         for bits in BITS
     ]
+    return at_batches(points, BATCHES, EXAMPLES, EPOCHS, WARMUP_EPOCHS)
 
 
 figure = laptop.figure

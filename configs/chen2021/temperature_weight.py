@@ -13,8 +13,7 @@ Time: not run here; the preflight prints what a slice needs at least. The arg 's
 minute on a laptop. Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 """
 
-from ml_collections import ConfigDict
-
+from configs.chen2021 import cifar10_losses, of_epochs
 from configs.chen2021 import temperature_weight_laptop as laptop
 from configs.sweeps import product
 
@@ -24,33 +23,14 @@ TEMPERATURES, WEIGHTS = (0.05, 0.1, 0.2, 0.5, 1.0), (0.02, 0.05, 0.1, 0.2, 0.5, 
 
 def get_config(arg=''):
     """The config; arg 'smoke' makes it tiny, for a check that it runs."""
-    config = ConfigDict()
-    config.seed = 0
-    config.batch_size = 128
-    config.num_steps = EXAMPLES * EPOCHS // config.batch_size + 1
-    config.log_every = 100
-    config.checkpoint_every = 3906
-    config.evaluate_every = 0
-    config.data = dict(source='tfds:cifar10', data_dir='', probing='plain')
-    config.views = dict(name='simclr_cifar')
-    config.model = dict(
-        name='resnet', depth=18, stem='cifar', dtype='bfloat16', head_layers=2, dimensions=64
-    )
-    config.loss = dict(name='decoupled_nt_xent', temperature=0.2, weight=0.2)
-    config.optimizer = dict(
-        name='lars',
-        learning_rate=0.2,
-        scaling='square_root',
-        warmup=WARMUP_EPOCHS / EPOCHS,
-        weight_decay=1e-4,
-    )
-    config.evaluation = dict(name='linear_probe')
-    if arg == 'smoke':
-        config.num_steps, config.batch_size, config.log_every = 2, 16, 1
-        config.data.source = 'photographs,size=32,count=10'
-        config.model.update(width=0.125, dtype='float32')
-    elif arg:
+    if arg not in ('', 'smoke'):
         raise ValueError(f"the config's argument is {arg!r}, not one of: '', 'smoke'.")
+    config = cifar10_losses.get_config(arg)
+    config.loss = dict(name='decoupled_nt_xent', temperature=0.2, weight=0.2)
+    if not arg:
+        config.model.depth = 18
+        run = of_epochs(EXAMPLES, EPOCHS, WARMUP_EPOCHS, config.batch_size)
+        config.update_from_flattened_dict(run)
     return config
 
 

@@ -7,7 +7,8 @@ from ml_collections import ConfigDict
 from contrastive_jax import losses, names
 from contrastive_jax.data import batches, probing, sources
 from contrastive_jax.errors import BadInput
-from contrastive_jax.training.bind_evaluation import data_name, readings_of
+from contrastive_jax.training import shapes
+from contrastive_jax.training.bind_evaluation import check_factor, data_name, readings_of
 from contrastive_jax.training.bind_loss import two_view_losses
 from contrastive_jax.training.sections import options_of
 
@@ -86,6 +87,27 @@ def open_others(config, open_source):
         except BadInput as error:
             raise BadInput(f'config.{field}.data cannot be used: {error}') from error
     return found
+
+
+def check_shapes_of_others(others, resting_view, image_shape):
+    """Raises BadInput unless the model sees images of one shape in all data; see `open_others`."""
+    for name, (other, _) in others.items():
+        if (shape := shapes.seen_shape(other, resting_view)) != image_shape:
+            raise BadInput(
+                f'config.evaluation reads data ({name}) whose images are of shape {shape} to the '
+                f'model; those of config.data are of {image_shape}.'
+            )
+
+
+def pairing_factors(section, train):
+    """The factors of `config.data.pairing`, a tuple; BadInput for one that the data lack."""
+    pairing = section.get('pairing', ())
+    if not isinstance(pairing, str | tuple | list):
+        raise BadInput(f"config.data.pairing is {pairing!r}, not factors such as ('label',).")
+    pairing = (pairing,) if isinstance(pairing, str) else tuple(pairing)
+    for name in pairing:
+        check_factor(train, name, 'data.pairing')
+    return pairing
 
 
 def open_negatives(config, train, open_source):

@@ -35,6 +35,11 @@ def bind_views(section):
     )
 
 
+def shows_whole(section):
+    """Whether `config.views` shows the whole image at rest, as all views but one do."""
+    return 'centre_crop' not in (section.get(field) for field in ('name', 'beside'))
+
+
 def resting_views(section):
     """What each view that `config.views` names leaves of an image where nothing is drawn."""
 

@@ -17,17 +17,18 @@ from contrastive_jax.training import accumulation, feed, optimizers, shapes, sta
 from contrastive_jax.training.beside import with_own_rates
 from contrastive_jax.training.bind_data import (
     bind_probing,
+    check_shapes_of_others,
     open_negatives,
     open_others,
     opened_once,
+    pairing_factors,
 )
 from contrastive_jax.training.bind_evaluation import (
     bind_evaluation,
     check_evaluation,
-    check_factor,
 )
 from contrastive_jax.training.bind_loss import bind_loss, bind_objective
-from contrastive_jax.training.bind_views import bind_model, bind_views
+from contrastive_jax.training.bind_views import bind_model, bind_views, shows_whole
 from contrastive_jax.training.embed_step import make_embed_step
 from contrastive_jax.training.image_measures import (
     ImageMeasures,
@@ -169,22 +170,12 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     train, test = (make_dataset(split) for split in sources.SPLITS)
     others = open_others(config, open_source)
     evaluate = evaluation_of({'': train, **{name: pair[0] for name, pair in others.items()}})
-    pairing = config.data.get('pairing', ())
-    if not isinstance(pairing, str | tuple | list):
-        raise BadInput(f"config.data.pairing is {pairing!r}, not factors such as ('label',).")
-    pairing = (pairing,) if isinstance(pairing, str) else tuple(pairing)
-    for name in pairing:
-        check_factor(train, name, 'data.pairing')
+    pairing = pairing_factors(config.data, train)
     batches.check_batch(train.source, config.batch_size, jax.process_count())
     negatives = open_negatives(config, train, open_source)
     train_orders, crop_ranges = feed.bind_orders(config, train, negatives)
     image_shape = shapes.seen_shape(train, resting_view)
-    for name, (other, _) in others.items():
-        if (shape := shapes.seen_shape(other, resting_view)) != image_shape:
-            raise BadInput(
-                f'config.evaluation reads data ({name}) whose images are of shape {shape} to the '
-                f'model; those of config.data are of {image_shape}.'
-            )
+    check_shapes_of_others(others, resting_view, image_shape)
     module = bind_model(config, train, image_shape)
     outputs = functools.partial(shapes.output_shapes, module, image_shape)
     objective = bind_objective(config, train, image_shape, outputs)
@@ -230,19 +221,16 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     )
     others = {
         name: experiment._replace(
-            train=pair[0], test=pair[1], embed_steps=embed_steps(*pair), negatives=None
+            train=pair[0],
+            test=pair[1],
+            embed_steps=embed_steps(*pair),
+            negatives=None,
+            measures=ImageMeasures(),
         )
         for name, pair in others.items()
     }
     experiment = experiment._replace(others=others)
     shapes.check_shapes(experiment, config.batch_size)
     check_evaluation(experiment)
-    check_measures(experiment)
-    if experiment.measures.clusters and 'centre_crop' in (
-        config.views.get(field) for field in ('name', 'beside')
-    ):
-        raise BadInput(
-            f'config.measure.clusters is {experiment.measures.clusters}, but centre_crop does not '
-            'show the whole image, on which the known regions lie: leave it out.'
-        )
+    check_measures(experiment, whole=shows_whole(config.views))
     return experiment

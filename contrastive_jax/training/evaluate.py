@@ -51,6 +51,7 @@ class Evaluator:
                 ('test', experiment.test.tables),
             )
         }
+        self.measurement = measurement(experiment, self.preempted.check)
         self.others = {
             name: Evaluator(other, preempted, warn) for name, other in experiment.others.items()
         }
@@ -151,14 +152,12 @@ class Evaluator:
           variables: as above.
           evaluation: as above.
           readings: dict of a name to a `bind_evaluation.Reading`.
-          of_training: whether these are `config.data`, which the online probe, if there is one,
-            and the measures of images read.
+          of_training: whether these are `config.data`, which the online probe reads, if any.
         """
-        measures = self.experiment.measures if of_training else ImageMeasures()
-        wanted = readings or measures.colour_bins
+        wanted = readings or self.experiment.measures.colour_bins
         train = self.embed_train(variables, evaluation.passes) if wanted else {}
         test = self.embed(variables, 'test')
-        of_images = measurement(self.experiment, variables, measures, self.preempted.check)
+        of_images = self.measurement(variables)
 
         def measured():
             found = {}

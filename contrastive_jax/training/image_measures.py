@@ -40,11 +40,12 @@ def image_measures(*, clusters=(), patch=0, colour_bins=0):
     return ImageMeasures(clusters, patch, colour_bins)
 
 
-def check_measures(experiment):
+def check_measures(experiment, whole):
     """Raises BadInput unless the images and the network have what is to be measured.
 
     Args:
       experiment: a `build.Experiment`.
+      whole: whether the encoder sees whole images at rest.
     """
     measures = experiment.measures
     shape = shapes.composed_shapes(experiment.test)['image'].shape
@@ -59,6 +60,11 @@ def check_measures(experiment):
         raise BadInput(
             f'config.measure.clusters is {measures.clusters}, but where objects lie is not known '
             'of these images: leave it out.'
+        )
+    if not whole:
+        raise BadInput(
+            f'config.measure.clusters is {measures.clusters}, but centre_crop does not show the '
+            'whole image, on which the known regions lie: leave it out.'
         )
     variables = jax.eval_shape(experiment.init_state, experiment.seed_key).variables
     if not shapes.layers_with_maps(experiment, variables):

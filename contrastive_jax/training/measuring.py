@@ -2,6 +2,7 @@
 
 import functools
 
+from contrastive_jax.data.sources import SPLITS
 from contrastive_jax.evaluation.colours import colour_histogram, colour_r2
 from contrastive_jax.evaluation.local_features import layer_agreements
 from contrastive_jax.training import embedding
@@ -9,38 +10,49 @@ from contrastive_jax.training.local_features import local_features
 from contrastive_jax.training.step import compose
 
 
-def measurement(experiment, variables, measures, check=lambda: None):
-    """Computes on the devices what an `ImageMeasures` needs; every process takes part.
+def measurement(experiment, check=lambda: None):
+    """What an experiment's `ImageMeasures` asks for; every process takes part.
 
     Args:
       experiment: a `build.Experiment`.
-      variables: of its model.
-      measures: an `ImageMeasures`.
       check: called before every batch; what it raises ends it.
 
     Returns:
-      (train embeddings [n, d], test embeddings [m, d]) -> dict of floats, without devices.
+      (variables of the model) -> ((train embeddings [n, d], test embeddings [m, d]) -> dict of
+      floats): the first computes on the devices, the second without them. What does not depend on
+      the variables is computed once.
     """
-    local = local_features(experiment, variables) if measures.clusters else None
-    splits = ('train', 'test') if measures.colour_bins else ()
-    histograms = [colour_histograms(experiment, of, measures.colour_bins, check) for of in splits]
+    measures = experiment.measures
+    read_maps = local_features(experiment) if measures.clusters else None
 
-    def measure(train, test):
-        found = {}
-        if local:
-            found |= layer_agreements(
-                local.images,
-                local.maps,
-                local.regions,
-                num_clusters=measures.clusters,
-                patch=measures.patch,
-            )
-        if histograms:
-            of_one_pass = train if train.ndim == 2 else train[0]
-            found |= colour_r2(of_one_pass, histograms[0], test, histograms[1])
-        return found
+    @functools.cache
+    def histograms(split):
+        return colour_histograms(experiment, split, measures.colour_bins, check)
 
-    return measure
+    def compute(variables):
+        local = read_maps(variables) if read_maps else None
+        if measures.colour_bins:
+            for split in SPLITS:
+                histograms(split)
+
+        def measure(train, test):
+            found = {}
+            if local:
+                found |= layer_agreements(
+                    local.images,
+                    local.maps,
+                    local.regions,
+                    num_clusters=measures.clusters,
+                    patch=measures.patch,
+                )
+            if measures.colour_bins:
+                of_one_pass = train if train.ndim == 2 else train[0]
+                found |= colour_r2(of_one_pass, histograms('train'), test, histograms('test'))
+            return found
+
+        return measure
+
+    return compute
 
 
 def colour_histograms(experiment, split, bins, check=lambda: None):

@@ -12,6 +12,7 @@ from contrastive_jax.evaluation.embedding_files import FACTOR
 from contrastive_jax.models.layers import layers_before_features, main_layers
 from contrastive_jax.panel.material import Material
 from contrastive_jax.training import workdir
+from contrastive_jax.training.bind_views import shows_whole
 from contrastive_jax.training.embedding import (
     Pixels,
     embed_split,
@@ -140,9 +141,8 @@ def beyond_embeddings(experiment, state, config, own, *, limit=None, untrained=N
     with jax.set_mesh(experiment.mesh):
         if latents is not None:
             layers = rows_of_layers(experiment, state.variables, own, limit)
-        # At rest all views but one show the whole image, whatever its size.
-        whole = 'centre_crop' not in (config['views'].get(field) for field in ('name', 'beside'))
-        local = local_features(experiment, state.variables, whole=whole, untrained=untrained)
+        read_maps = local_features(experiment, whole=shows_whole(config['views']))
+        local = read_maps and read_maps(state.variables, untrained)
     return {
         'temperature': temperature_of(config['loss']),
         'test_latents': latents,

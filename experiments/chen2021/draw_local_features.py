@@ -56,7 +56,7 @@ def maps_of_run(path, count):
 
     experiment, state = restored_run(path)
     with jax.set_mesh(experiment.mesh):
-        local = local_features(experiment, state.variables)
+        local = local_features(experiment)(state.variables)
     maps = {layer: values[:count] for layer, values in local.maps.items()}
     return local.images[:count], maps, None if local.regions is None else local.regions[:count]
 

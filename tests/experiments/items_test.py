@@ -94,3 +94,27 @@ def test_what_is_published_is_of_the_config_as_it_is(paper):
     for record in (ROOT / 'results' / paper).glob('*/record.json'):
         module = importlib.import_module(f'configs.{paper}.{record.parent.name}')
         assert published.is_current(record.parent, module.get_config(), module.sweep())
+
+
+# Directions and thresholds of claims.md, which were written down before the runs.
+BOUNDS = {
+    'chen2021': {
+        ('above', 0.0): '1a 1b 2b 3b 5a 7b 7e 8a 8b 10a 11b',
+        ('below', 0.0): '3a 4a 5b 6a 8c 11a',
+        ('below', 0.01): '8d',
+        ('below', 0.1): '4b',
+        ('below', -0.4): '7c',
+        ('within', (0.0, 0.01)): '2a',
+        ('within', (-0.01, 0.01)): '7a 7d',
+        ('within', (-0.03, 0.03)): '4c 4d 4e 4f 4g 4h 4i 4j',
+        ('within', (-0.2, 0.2)): '9b 9c 9d',
+        ('within', (0.5, 1.5)): '9a',
+    }
+}
+
+
+@pytest.mark.parametrize('paper', PAPERS)
+def test_directions_and_thresholds_are_those_written_before_the_runs(paper):
+    wanted = {name: bound for bound, names in BOUNDS[paper].items() for name in names.split()}
+    found = {claim.id: (claim.direction, claim.threshold) for claim in claims_of(paper)}
+    assert found == wanted

@@ -120,6 +120,13 @@ def test_what_stands_for_another_config_is_not_current(tmp_path, config):
     assert not published.is_current(tmp_path, config, points)
 
 
+def test_the_scale_has_the_range_of_what_is_swept(config):
+    points = [{'batch_size': size, 'num_steps': 2000} for size in (256, 32, 64)]
+    assert published.scale_of(config, points) == (
+        'digits, 2,000 steps of batch 32 to 256, model convnet, 3 runs'
+    )
+
+
 def test_rows_come_back_as_they_were(tmp_path):
     (tmp_path / 'results.csv').write_text('a,loss,memory,b\n1,"nt_xent,temperature=0.2",,0.5\n')
     assert published.read_rows(tmp_path) == [

@@ -111,6 +111,24 @@ def test_several_processes_train_as_one_with_as_many_devices(tmp_path, count):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_several_processes_measure_local_features_as_one(tmp_path):
+    flags = (
+        '--config.num_steps=0', '--data=multidigits,num_digits=2,canvas=40', '--measure=clusters=3',
+        '--evaluation=knn,k=1',
+    )  # fmt: skip
+    rows = {}
+    for group, devices in ((1, 4), (2, 2)):
+        root = tmp_path / str(group)
+        done = processes.finish(processes.start(root, group, *flags, devices=devices))
+        assert [code for code, _, _ in done] == [0] * group, done
+        rows[group] = processes.rows_of(root)[-1]
+    names = [name for name in rows[1] if name.startswith('agreement_3_')]
+    assert len(names) == 4
+    for name in names:
+        assert close(np.array(rows[2][name]), np.array(rows[1][name]), 1e-3), name
+
+
 def test_a_missing_process_is_named_and_nobody_waits_longer(tmp_path):
     started = time.monotonic()
     group = processes.start(tmp_path / 'run', 3, '--join_seconds=8', indices=(0, 2))

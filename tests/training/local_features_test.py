@@ -16,10 +16,10 @@ def test_the_maps_of_a_composed_image_lie_on_its_regions(config, monkeypatch):
     experiment = build(config, sharding.data_mesh(1))
     variables = jax.jit(experiment.init_state)(experiment.seed_key).variables
     with jax.set_mesh(experiment.mesh):
-        local = local_features.local_features(experiment, variables)
+        local = local_features.local_features(experiment)(variables)
         layer = list(local.maps)[-1]
         pooled = embed_split(experiment, variables, 'test', layers=(layer,), limit=5)
-        cropped = local_features.local_features(experiment, variables, whole=False)
+        cropped = local_features.local_features(experiment, whole=False)(variables)
     assert list(local.maps) == ['block_group_1', 'block_group_2', 'block_group_3']
     means = local.maps[layer].mean(axis=(1, 2))
     np.testing.assert_allclose(means, pooled[f'layer_{layer}'], atol=1e-5)

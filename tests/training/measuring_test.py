@@ -24,8 +24,8 @@ def test_the_row_has_the_agreement_of_every_layer(config, monkeypatch):
     experiment = build(config, sharding.data_mesh(1))
     variables = jax.jit(experiment.init_state)(experiment.seed_key).variables
     with jax.set_mesh(experiment.mesh):
-        local = local_features.local_features(experiment, variables)
-        row = measuring.measurement(experiment, variables, experiment.measures)(None, None)
+        local = local_features.local_features(experiment)(variables)
+        row = measuring.measurement(experiment)(variables)(None, None)
     assert {name for name in row if name.startswith('agreement')} == {
         'agreement_3_pixels', *(f'agreement_3_block_group_{group}' for group in (1, 2, 3))
     }  # fmt: skip
@@ -35,17 +35,20 @@ def test_the_row_has_the_agreement_of_every_layer(config, monkeypatch):
     assert row['foreground_3_block_group_2'] == expected['foreground']
 
 
-def test_the_row_has_what_is_read_of_the_colours_of_the_images_at_rest(config):
+def test_the_row_has_what_is_read_of_the_colours_of_the_images_at_rest(config, monkeypatch):
     config.data = dict(source='noise:60,size=16,channels=3', data_dir='', probing='randbit')
     config.data.num_bits = 1
     config.views = dict(name='simclr_cifar')
-    config.evaluation = dict(name='linear_probe', factor='code')
+    # The probe reads other data: colours are those of `config.data` all the same.
+    config.evaluation = dict(name='linear_probe', factor='code', data=dict(code='hashed'))
     config.measure = dict(colour_bins=2)
     experiment = build(config, sharding.data_mesh(2))
     variables = jax.jit(experiment.init_state)(experiment.seed_key).variables
     with jax.set_mesh(experiment.mesh):
         evaluator = Evaluator(experiment)
         row = evaluator(variables, experiment.evaluate)
+        monkeypatch.setattr(measuring, 'colour_histograms', None)  # they are not made again
+        assert evaluator(variables, experiment.evaluate) == row
         rows = [evaluator.embed(variables, split)['embeddings'] for split in ('train', 'test')]
     sets = []
     for dataset, embeddings in zip((experiment.train, experiment.test), rows, strict=True):

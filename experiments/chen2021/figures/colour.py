@@ -1,6 +1,6 @@
 """The opening of section 4 of Chen 2021 as a picture: colours and class, read from h."""
 
-from contrastive_jax.reporting import average_over_seeds
+from contrastive_jax import reporting
 
 PROBES = {'colour_r2': 'R2 of the colour histogram', 'test_accuracy': 'accuracy of the class'}
 
@@ -18,15 +18,10 @@ def draw(rows, path, axis='views'):
     figure = Figure(figsize=(7, 4.2), layout='constrained')
     plot = figure.subplots()
     for marker, (probe, label) in zip('os', PROBES.items(), strict=True):
-        points = average_over_seeds(rows, [axis], probe)
-        means = [point['mean'] for point in points]
-        below = [point['mean'] - point['least'] for point in points]
-        above = [point['greatest'] - point['mean'] for point in points]
+        points = reporting.average_over_seeds(rows, [axis], probe)
         places = range(len(points))
-        plot.errorbar(
-            places, means, yerr=[below, above], marker=marker, capsize=3,
-            label=f'{label} (mean of {points[0]["seeds"]} seeds)',
-        )  # fmt: skip
+        label = f'{label} (mean of {points[0]["seeds"]} seeds)'
+        reporting.draw_points(plot, places, points, marker=marker, label=label)
     plot.set_xticks(places, [strength_of(point[axis]) for point in points])
     plot.set_xlabel('colour jitter')
     plot.set_ylabel('read from h by a linear map')
@@ -34,7 +29,7 @@ def draw(rows, path, axis='views'):
     plot.set_title('What the features hold: the colours and the class')
     plot.grid(alpha=0.25)
     plot.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    reporting.save_figure(figure, path)
 
 
 def strength_of(views):

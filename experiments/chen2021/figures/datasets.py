@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure
 
-from contrastive_jax import views
+from contrastive_jax import reporting, views
 from contrastive_jax.data import probing, sources
 from contrastive_jax.training.step import compose_pairs
 
@@ -39,7 +39,7 @@ def draw(path, hosts=HOSTS, data_dir=''):
                 axes.imshow(image, cmap='grey', vmin=0, vmax=1, interpolation='nearest')
                 axes.set(xticks=[], yticks=[])
         np.atleast_2d(grid)[0, 0].set_title(title, loc='left', fontsize=11)
-    figure.savefig(path, dpi=120, bbox_inches='tight')
+    reporting.save_figure(figure, path, dpi=120, bbox_inches='tight')
 
 
 def overlaid(digits, natural):

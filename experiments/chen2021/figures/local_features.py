@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from contrastive_jax import reporting
+
 RAW = 'raw pixels'
 
 
@@ -45,4 +47,4 @@ def draw(path, images, features, clusters=(2, 4, 8), *, patch=0, regions=None):
                 axes_row[0].set_ylabel(title, fontsize=8)
         for axes, k in zip(grid[-1], clusters, strict=True):
             axes.set_xlabel(f'{k} clusters', fontsize=8)
-    figure.savefig(path, dpi=130)
+    reporting.save_figure(figure, path, dpi=130)

@@ -1,10 +1,8 @@
 """Figure 1 and the batch sizes of Tables 2 and A.1 to A.3: five losses by head depth and length."""
 
-import io
-
 from configs.chen2021 import five_losses
 from configs.chen2021.losses_laptop import BATCH, SHORT, STEPS
-from contrastive_jax import reporting, storage
+from contrastive_jax import reporting
 from experiments.chen2021.claims.losses import chosen, name_of, range_over_losses
 from experiments.chen2021.paper_tables import table
 
@@ -18,12 +16,10 @@ def draw(rows, path):
       rows: of results.csv.
       path: of the PNG.
     """
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use('Agg')
-    from matplotlib import pyplot as plt
-
-    drawing, plots = plt.subplots(1, 3, figsize=(13, 4.2), layout='constrained')
+    drawing = Figure(figsize=(13, 4.2), layout='constrained')
+    plots = drawing.subplots(1, 3)
     names = list(five_losses(dimensions=64))
     for number, (layers, steps) in enumerate(((2, SHORT), (2, STEPS), (3, STEPS))):
         own = chosen(rows, layers=layers, num_steps=steps, batch_size=BATCH)
@@ -70,18 +66,10 @@ def draw(rows, path):
     for plot in plots:
         plot.grid(alpha=0.25)
         plot.legend(frameon=False)
-    image = io.BytesIO()
-    drawing.savefig(image, dpi=150, format='png')
-    plt.close(drawing)
-    storage.write(storage.path(path), image.getvalue())
+    reporting.save_figure(drawing, path)
 
 
 def _draw_points(plot, places, points, label, marker):
-    """Means with bars from the least to the greatest seed."""
-    means = [point['mean'] for point in points]
-    bars = [
-        [point['mean'] - point['least'] for point in points],
-        [point['greatest'] - point['mean'] for point in points],
-    ]
+    """Points in the colour of their marker."""
     colour = f'C{MARKERS.index(marker)}'
-    plot.errorbar(places, means, yerr=bars, fmt=marker, capsize=3, label=label, color=colour)
+    reporting.draw_points(plot, places, points, fmt=marker, label=label, color=colour)

@@ -1,12 +1,10 @@
 """Tables 3 and 4 as pictures: the number of digits, and how much larger the second one is."""
 
-import io
-
 from configs.chen2021.multidigits_number import LOSSES, NUMBERS
 from configs.chen2021.multidigits_number import PAPER as NUMBER_PAPER
 from configs.chen2021.multidigits_number import UNTRAINED as UNTRAINED_PAPER
 from configs.chen2021.multidigits_size import FIRST, PAPER, SECOND
-from contrastive_jax import reporting, storage
+from contrastive_jax import reporting
 
 UNTRAINED = 'untrained'
 
@@ -18,22 +16,18 @@ def draw_sizes(rows, path):
       rows: of results.csv of the sweep of multidigits_size_laptop.py, or of multidigits_size.py.
       path: of the PNG.
     """
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
 
     panels = {'first, small digit': 0, 'second digit': 1}
-    drawing, plots = plt.subplots(
-        1, 2, figsize=(9, 4.2), sharey=True, layout='constrained', squeeze=False
-    )
+    drawing = Figure(figsize=(9, 4.2), layout='constrained')
+    plots = drawing.subplots(1, 2, sharey=True)
     trained = [with_both(row) for row in rows if row['steps']]
     untrained = [both for row in rows if not row['steps'] for both in of_each_size(row, trained)]
     losses = {row['loss']: [] for row in trained} | {UNTRAINED: []}
     for row in trained:
         losses[row['loss']].append(row)
     losses[UNTRAINED] = untrained
-    for plot, (title, digit) in zip(plots[0], panels.items(), strict=True):
+    for plot, (title, digit) in zip(plots, panels.items(), strict=True):
         for number, (loss, own) in enumerate(losses.items()):
             if not own:
                 continue
@@ -45,11 +39,10 @@ def draw_sizes(rows, path):
         plot.set_xlabel('size of the second digit over that of the first')
         plot.set_ylim(0, 1)
         plot.grid(alpha=0.25)
-    plots[0, 0].set_ylabel('linear-probe accuracy on one digit')
-    plots[0, 0].legend(frameon=False, loc='lower left')
+    plots[0].set_ylabel('linear-probe accuracy on one digit')
+    drawing.legend(*plots[0].get_legend_handles_labels(), loc='outside lower center', ncols=4)
     drawing.suptitle('What is learned of a small digit beside a large one (dashed: the paper)')
-    _save(drawing, path)
-    plt.close(drawing)
+    reporting.save_figure(drawing, path)
 
 
 def draw_numbers(rows, path):
@@ -59,14 +52,10 @@ def draw_numbers(rows, path):
       rows: of results.csv of the sweep of multidigits_number_laptop.py, or of its full form.
       path: of the PNG.
     """
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use('Agg')
-    from matplotlib import pyplot as plt
-
-    drawing, plots = plt.subplots(
-        1, len(LOSSES), figsize=(9, 4.2), sharey=True, layout='constrained'
-    )
+    drawing = Figure(figsize=(9, 4.2), layout='constrained')
+    plots = drawing.subplots(1, len(LOSSES), sharey=True)
     untrained = [row['test_accuracy'] for row in rows if not row['steps']]
     for plot, loss in zip(plots, LOSSES, strict=True):
         for number, placement in enumerate(('random', 'grid')):
@@ -87,27 +76,14 @@ def draw_numbers(rows, path):
     plots[0].set_ylabel('linear-probe accuracy on one digit')
     plots[0].legend(frameon=False)
     drawing.suptitle('What is learned of digits that share a canvas (dashed: the paper)')
-    _save(drawing, path)
-    plt.close(drawing)
+    reporting.save_figure(drawing, path)
 
 
 def _draw_line(plot, rows, x, y, number, label):
     """Means over seeds, with bars to the least and the greatest."""
     points = sorted(reporting.average_over_seeds(rows, [x], y), key=lambda point: point[x])
-    means = [point['mean'] for point in points]
-    ends = [
-        [point['mean'] - point['least'] for point in points],
-        [point['greatest'] - point['mean'] for point in points],
-    ]
     at = [point[x] for point in points]
-    plot.errorbar(at, means, yerr=ends, marker='o', capsize=3, color=f'C{number}', label=label)
-
-
-def _save(drawing, path):
-    """Writes a drawing as PNG."""
-    image = io.BytesIO()
-    drawing.savefig(image, dpi=150, format='png')
-    storage.write(storage.path(path), image.getvalue())
+    reporting.draw_points(plot, at, points, marker='o', color=f'C{number}', label=label)
 
 
 def with_both(row):

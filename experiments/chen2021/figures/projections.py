@@ -1,11 +1,9 @@
 """Figure A.1: histograms of random orthogonal projections of z, by weight and by temperature."""
 
-import io
-
 import jax
 import numpy as np
 
-from contrastive_jax import storage
+from contrastive_jax import reporting, storage
 from contrastive_jax.evaluation import random_projection_histogram
 
 DIRECTIONS, BINS = 4, 40
@@ -51,15 +49,11 @@ def draw_panels(projections, path):
       projections: dict of title to z [n, d].
       path: of the PNG.
     """
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use('Agg')
-    from matplotlib import pyplot as plt
-
-    drawing, plots = plt.subplots(
-        DIRECTIONS, len(projections), figsize=(1.9 * len(projections), 1.3 * DIRECTIONS + 1),
-        sharex=True, layout='constrained', squeeze=False,
-    )  # fmt: skip
+    size = (1.9 * len(projections), 1.3 * DIRECTIONS + 1)
+    drawing = Figure(figsize=size, layout='constrained')
+    plots = drawing.subplots(DIRECTIONS, len(projections), sharex=True, squeeze=False)
     for column, (title, z) in zip(plots.T, projections.items(), strict=True):
         found = random_projection_histogram(
             z, jax.random.key(0), prior=PRIOR, num_projections=max(DIRECTIONS, 16), bins=BINS
@@ -75,7 +69,4 @@ def draw_panels(projections, path):
         'their distance in units of that of two samples of the sphere',
         fontsize=10,
     )
-    image = io.BytesIO()
-    drawing.savefig(image, dpi=130, format='png')
-    plt.close(drawing)
-    storage.write(storage.path(path), image.getvalue())
+    reporting.save_figure(drawing, path, dpi=130)

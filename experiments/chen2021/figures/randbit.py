@@ -1,13 +1,11 @@
 """Figures on random bits that a line for each setting cannot show."""
 
-import matplotlib
-
-matplotlib.use('Agg')
 import numpy as np
-from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from configs.chen2021 import label_of
 from configs.chen2021.randbit_losses_laptop import METHODS
+from contrastive_jax import reporting
 
 
 def draw_methods(rows, path):
@@ -18,7 +16,8 @@ def draw_methods(rows, path):
       path: of the PNG.
     """
     label, names = label_of(METHODS), list(METHODS)
-    drawing, plot = plt.subplots(figsize=(7, 4.5), layout='constrained')
+    drawing = Figure(figsize=(7, 4.5), layout='constrained')
+    plot = drawing.subplots()
     bits = sorted({row['data.num_bits'] for row in rows})
     for place, number in enumerate(bits):
         at = [row for row in rows if row['data.num_bits'] == number]
@@ -37,5 +36,4 @@ def draw_methods(rows, path):
     plot.set_title('Contrastive methods without and with 15 random bits')
     plot.grid(alpha=0.25)
     plot.legend(loc='center', frameon=False)
-    drawing.savefig(path, dpi=150)
-    plt.close(drawing)
+    reporting.save_figure(drawing, path)

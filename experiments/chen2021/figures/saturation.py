@@ -1,11 +1,9 @@
 """Figure B.3: the final loss of the distribution term against the bits of the images."""
 
-import io
-
 import numpy as np
 
 from configs.chen2021.saturation_laptop import DIMENSIONS, MOST_BITS
-from contrastive_jax import reporting, storage
+from contrastive_jax import reporting
 from contrastive_jax.evaluation import log_sum_exp_of_codes
 from experiments.chen2021.claims.saturation import LEFT, saturated_at, sliced_slope
 
@@ -20,10 +18,7 @@ def draw(rows, path):
       rows: of results.csv.
       path: of the PNG.
     """
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     terms = []
@@ -31,9 +26,8 @@ def draw(rows, path):
         term = row['loss.distribution'], row['loss.temperature']
         terms += [term] if term not in terms else []
     batches = sorted({row['batch_size'] for row in rows})
-    drawing, plots = plt.subplots(
-        1, len(terms), figsize=(3.2 * len(terms), 3.6), layout='constrained', squeeze=False
-    )
+    drawing = Figure(figsize=(3.2 * len(terms), 3.6), layout='constrained')
+    plots = drawing.subplots(1, len(terms), squeeze=False)
     for plot, (distribution, temperature) in zip(plots[0], terms, strict=True):
         for number, batch in enumerate(batches):
             at = {'loss.distribution': distribution, 'loss.temperature': temperature}
@@ -65,10 +59,7 @@ def draw(rows, path):
         f'A few bits saturate the distribution term (ring: {LEFT:g} of the fall is left; '
         'dashed: idealised)'
     )
-    image = io.BytesIO()
-    drawing.savefig(image, dpi=150, format='png')
-    plt.close(drawing)
-    storage.write(storage.path(path), image.getvalue())
+    reporting.save_figure(drawing, path)
 
 
 def _mean_slope(rows):
@@ -83,8 +74,7 @@ def _draw_curve(plot, rows, batch, colour):
     points = reporting.average_over_seeds(rows, ['data.num_bits'], 'train_loss')
     points.sort(key=lambda point: point['data.num_bits'])
     bits = [point['data.num_bits'] for point in points]
-    means = np.array([point['mean'] for point in points])
-    ends = [means - [p['least'] for p in points], [p['greatest'] for p in points] - means]
-    plot.errorbar(bits, means, yerr=ends, fmt='.', color=colour, label=f'{batch:,}')
-    where = saturated_at(dict(zip(bits, means.tolist(), strict=True)))
+    means = [point['mean'] for point in points]
+    reporting.draw_points(plot, bits, points, fmt='.', capsize=0, color=colour, label=f'{batch:,}')
+    where = saturated_at(dict(zip(bits, means, strict=True)))
     plot.plot(where, means[bits.index(where)], 'o', color=colour, markersize=11, fillstyle='none')

@@ -1,10 +1,8 @@
 """Figure A.2: accuracy, and the spread of z, on the grid of temperature and weight."""
 
-import io
-
 import numpy as np
 
-from contrastive_jax import reporting, storage
+from contrastive_jax import reporting
 from experiments.chen2021.claims.losses import best_weights, ridge_slope
 
 
@@ -15,15 +13,13 @@ def draw(rows, path):
       rows: of results.csv.
       path: of the PNG.
     """
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
 
     taus, weights = (
         sorted({row[f'loss.{field}'] for row in rows}) for field in ('temperature', 'weight')
     )
-    drawing, plots = plt.subplots(1, 2, figsize=(10, 4), layout='constrained')
+    drawing = Figure(figsize=(10, 4), layout='constrained')
+    plots = drawing.subplots(1, 2)
     for plot, (metric, title, colours) in zip(
         plots,
         (
@@ -54,7 +50,4 @@ def draw(rows, path):
         plot.set_ylabel(r'weight $\lambda$')
         plot.set_title(title)
     drawing.suptitle('Decoupled NT-Xent; a cross at the best weight of each temperature')
-    image = io.BytesIO()
-    drawing.savefig(image, dpi=150, format='png')
-    plt.close(drawing)
-    storage.write(storage.path(path), image.getvalue())
+    reporting.save_figure(drawing, path)
