@@ -72,7 +72,7 @@ def print_rows():
     sides = {}
     for name, dataset in datasets.items():
         experiment = experiment_on(dataset, config, view)
-        sides[f'step, {name}'] = trainer(experiment, STEPS, config.batch_size)
+        sides[f'step, {name}'] = trainer(experiment, STEPS)
         sides[f'views alone, {name}'] = view_maker(dataset, view, config.batch_size, STEPS)
     times = interleaved(sides, ROUNDS)
     plain, constant, randbit = datasets

@@ -39,8 +39,9 @@ def train_ours(bits):
     from contrastive_jax.training.build import build
 
     config = randbit_notebook.get_config()
+    config.batch_size = BATCH
     config.data.update(source='digits', num_bits=bits)
-    serve(trainer(build(config, sharding.data_mesh(1)), STEPS, BATCH))
+    serve(trainer(build(config, sharding.data_mesh(1)), STEPS))
 
 
 def sides(bits, digits, tensorflow):

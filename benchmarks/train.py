@@ -29,7 +29,9 @@ def ours(form=None):
     chosen = convolution.by_patches, convolution.by_convolution
     if form is not None:
         convolution.by_patches = convolution.by_convolution = form
-    train = trainer(build(randbit_digits.get_config(), sharding.data_mesh(1)), STEPS, BATCH)
+    config = randbit_digits.get_config()
+    config.batch_size = BATCH
+    train = trainer(build(config, sharding.data_mesh(1)), STEPS)
     convolution.by_patches, convolution.by_convolution = chosen
     return train
 

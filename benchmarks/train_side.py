@@ -46,13 +46,12 @@ def view_maker(dataset, view, examples, calls=1):
     return make
 
 
-def trainer(experiment, steps, batch_size):
+def trainer(experiment, steps):
     """A function that trains `steps` steps of an `Experiment`, data loading included."""
-    mesh, seed_key, dataset = experiment.mesh, experiment.seed_key, experiment.train
+    mesh, seed_key = experiment.mesh, experiment.seed_key
     whole = sharding.replicated(mesh)
-    tables = jax.device_put(dict(dataset.tables), whole)
-    order = batches.train_batches(dataset.source, seed=0, batch_size=batch_size)
-    feed = batches.iterate({'': order}, 0)
+    tables = jax.device_put(experiment.train_tables, whole)
+    feed = batches.iterate(experiment.train_orders(), 0)
     jitted = step.jit_train_step(experiment)
     with jax.set_mesh(mesh):
         at = {'state': jax.jit(experiment.init_state, out_shardings=whole)(seed_key)}

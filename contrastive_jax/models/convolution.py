@@ -17,26 +17,34 @@ class Convolution(nn.Module):
       kernel_size: side of the square kernel.
       stride: of both axes.
       kernel_init: initialiser of the kernel [side, side, channels, features].
+      constant_channels: how many channels, the last ones, are constant over the places of each
+        image. They are multiplied once an image, by the sum of their kernel, not at each place.
     """
 
     features: int
     kernel_size: int
     stride: int
     kernel_init: nn.initializers.Initializer = nn.initializers.glorot_uniform()
+    constant_channels: int = 0
 
     @nn.compact
     def __call__(self, images):
         """[n, h, w, c] to [n, (h - side) // stride + 1, (w - side) // stride + 1, features]."""
         shape = (self.kernel_size, self.kernel_size, images.shape[-1], self.features)
         kernel = self.param('kernel', self.kernel_init, shape)
+        varying = images.shape[-1] - self.constant_channels
         # Chosen when the program is lowered, so that compiling for a TPU on a CPU host takes the
         # TPU's form.
-        return jax.lax.platform_dependent(
-            images,
-            kernel,
+        outputs = jax.lax.platform_dependent(
+            images[..., :varying],
+            kernel[:, :, :varying],
             cpu=lambda images, kernel: by_patches(images, kernel, self.stride),
             default=lambda images, kernel: by_convolution(images, kernel, self.stride),
         )
+        if not self.constant_channels:
+            return outputs
+        once = images[:, 0, 0, varying:] @ jnp.sum(kernel[:, :, varying:], axis=(0, 1))
+        return outputs + once[:, None, None, :]
 
 
 def by_patches(images, kernel, stride):

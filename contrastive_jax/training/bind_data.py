@@ -89,13 +89,18 @@ def open_others(config, open_source):
     return found
 
 
-def check_shapes_of_others(others, resting_view, image_shape):
-    """Raises BadInput unless the model sees images of one shape in all data; see `open_others`."""
+def check_shapes_of_others(others, train, resting_view, image_shape):
+    """Raises BadInput unless the model sees images of one kind in all data; see `open_others`."""
     for name, (other, _) in others.items():
         if (shape := shapes.seen_shape(other, resting_view)) != image_shape:
             raise BadInput(
                 f'config.evaluation reads data ({name}) whose images are of shape {shape} to the '
                 f'model; those of config.data are of {image_shape}.'
+            )
+        if (appended := shapes.appended_channels(other)) != shapes.appended_channels(train):
+            raise BadInput(
+                f'config.evaluation reads data ({name}) of which {appended} channels are appended '
+                f'to an image; of config.data {shapes.appended_channels(train)} are.'
             )
 
 

@@ -62,7 +62,8 @@ def bind_model(config, dataset, image_shape):
     Raises:
       BadInput: an option that cannot be, or two encoders without two views.
     """
-    make = bind_section(models, config.model, 'model', taken=(VIEW_BY_VIEW,))
+    supplied = {'constant_channels': shapes.appended_channels(dataset)}
+    make = bind_section(models, config.model, 'model', supplied, taken=(VIEW_BY_VIEW,))
     view_by_view = config.model.get(VIEW_BY_VIEW, False)
     if not isinstance(view_by_view, bool):
         raise BadInput(

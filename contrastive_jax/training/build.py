@@ -175,7 +175,7 @@ def build(config, mesh=None, around=lambda optimizer: optimizer, open_source=sou
     negatives = open_negatives(config, train, open_source)
     train_orders, crop_ranges = feed.bind_orders(config, train, negatives)
     image_shape = shapes.seen_shape(train, resting_view)
-    check_shapes_of_others(others, resting_view, image_shape)
+    check_shapes_of_others(others, train, resting_view, image_shape)
     module = bind_model(config, train, image_shape)
     outputs = functools.partial(shapes.output_shapes, module, image_shape)
     objective = bind_objective(config, train, image_shape, outputs)

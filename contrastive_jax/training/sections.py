@@ -1,5 +1,7 @@
 """The sections of a config: replaced whole by text, and bound as functions."""
 
+import inspect
+
 from contrastive_jax import names
 from contrastive_jax.errors import BadInput
 
@@ -58,13 +60,18 @@ def options_of(section, *taken):
 
 
 def bind_section(module, section, field, supplied=None, taken=()):
-    """The function a section names, bound to the section's options but for those `taken`."""
+    """The function a section names, bound to the section's options but for those `taken`.
+
+    Of `supplied`, options that no config sets, it is given those that it has.
+    """
     if 'name' not in section:
         raise BadInput(
             f'config.{field}.name is missing; it is one of: {", ".join(module.__all__)}.'
         )
     function = names.pick(module, section['name'], f'{field}.name')
+    parameters = inspect.signature(function).parameters
+    supplied = {name: value for name, value in (supplied or {}).items() if name in parameters}
     bound = names.bind(
-        function, options_of(section, 'name', *taken), field, supplied=tuple(supplied or ())
+        function, options_of(section, 'name', *taken), field, supplied=tuple(supplied)
     )
-    return lambda *args: bound(*args, **(supplied or {}))
+    return lambda *args: bound(*args, **supplied)

@@ -44,10 +44,15 @@ def composed_shapes(dataset):
 
 def seen_shape(dataset, view):
     """(h, w, c) of what the model sees: the view of a composed image with its appended channels."""
-    composed = composed_shapes(dataset)
+    image = composed_shapes(dataset)['image']
     with early_sentences():
-        height, width, channels = jax.eval_shape(view, composed['image']).shape
-    return height, width, channels + composed['channels'].shape[0]
+        height, width, channels = jax.eval_shape(view, image).shape
+    return height, width, channels + appended_channels(dataset)
+
+
+def appended_channels(dataset):
+    """How many channels, constant over the places of an image, stand behind those of its view."""
+    return composed_shapes(dataset)['channels'].shape[0]
 
 
 def output_shapes(model, image_shape):

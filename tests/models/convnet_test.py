@@ -5,8 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from configs.chen2021 import randbit_digits
 from contrastive_jax import models
+from contrastive_jax.errors import BadInput
 from contrastive_jax.models import convolution
+from contrastive_jax.training.build import build
 
 
 def count(tree):
@@ -57,6 +60,39 @@ def test_the_cpu_takes_patches_and_the_tpu_the_convolution():
     traced = jax.jit(layer.apply).trace(variables, images)
     assert 'stablehlo.convolution' not in traced.lower(lowering_platforms=('cpu',)).as_text()
     assert 'stablehlo.convolution' in traced.lower(lowering_platforms=('tpu',)).as_text()
+
+
+@pytest.mark.parametrize('constant_channels', [1, 3])
+def test_constant_channels_are_convolved_once_an_image_with_equal_outputs(constant_channels):
+    generator = np.random.default_rng(0)
+    places = jnp.asarray(generator.normal(size=(4, 9, 8, 2)), jnp.float32)
+    constant = jnp.asarray(generator.normal(size=(4, 1, 1, constant_channels)), jnp.float32)
+    images = jnp.concatenate(
+        [places, jnp.broadcast_to(constant, (4, 9, 8, constant_channels))], axis=-1
+    )
+    plain = convolution.Convolution(5, 3, 2)
+    variables = plain.init(jax.random.key(0), images)
+
+    def value_and_gradient(layer):
+        return jax.value_and_grad(lambda given: jnp.sum(jnp.sin(layer.apply(given, images))))(
+            variables
+        )
+
+    expected = value_and_gradient(plain)
+    found = value_and_gradient(
+        convolution.Convolution(5, 3, 2, constant_channels=constant_channels)
+    )
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4), found, expected)
+
+
+def test_the_dataset_tells_the_network_how_many_channels_are_constant():
+    config = randbit_digits.get_config('smoke')
+    for num_bits in (0, 3):
+        config.data.num_bits = num_bits
+        assert build(config).model.constant_channels == num_bits
+    config.model.constant_channels = 2
+    with pytest.raises(BadInput, match='config.model.constant_channels is not an option of conv'):
+        build(config)
 
 
 def test_training_uses_the_batch_and_moves_the_averages():

@@ -168,6 +168,14 @@ def test_a_reading_that_cannot_be_is_refused(readings, also, sentence):
         build(readings)
 
 
+def test_a_reading_of_as_many_channels_of_another_kind_is_refused(small):
+    small.data.num_bits = 3
+    colours = dict(source='noise:40,size=8,channels=3', num_bits=1)
+    small.evaluation = ConfigDict(dict(name='knn', factor='code', data=colours))
+    with pytest.raises(BadInput, match='of which 1 channels are appended .*; of config.data 3 are'):
+        build(small)
+
+
 def test_latents_are_those_of_the_data_alone(latents):
     latents.evaluation.data = dict(dimensions=3)
     with pytest.raises(BadInput, match='config.evaluation.data is given, but identifiability'):
