@@ -11,6 +11,7 @@ from contrastive_jax import sharding, views
 from contrastive_jax.data import probing, sources
 from contrastive_jax.training import build, optimizers, state, step
 from contrastive_jax.training.bind_loss import bind_loss
+from contrastive_jax.training.bind_views import bind_model
 from contrastive_jax.training.sections import bind_section
 from contrastive_jax.training.shapes import seen_shape
 
@@ -41,9 +42,11 @@ def experiment_on(dataset, config, view):
         'optimizer',
         supplied={'num_steps': config.num_steps, 'batch_size': config.batch_size},
     )()
-    model, shape = experiment.model, seen_shape(dataset, lambda image: image)
+    shape = seen_shape(dataset, lambda image: image)
+    model = bind_model(config, dataset, shape)
     return experiment._replace(
         train=dataset,
+        model=model,
         init_state=lambda key: state.init_state(model, optimizer, shape, key),
         train_step=step.make_train_step(
             dataset=dataset,
