@@ -2,7 +2,7 @@
 
 import pytest
 
-from configs.chen2021 import digit_on_image_laptop
+from configs.chen2021 import digit_on_image_ablation_laptop, digit_on_image_laptop
 from experiments.chen2021.claims.digit_on_image import CLAIMS
 
 OF = {claim.id: claim.of_seed for claim in CLAIMS}
@@ -27,3 +27,14 @@ def test_orders_and_the_supervised_range():
     assert OF['8b'](rows) == pytest.approx(0)  # rises at one temperature, falls at the other
     assert OF['8c'](rows) == pytest.approx(-1)
     assert OF['8d'](rows) == pytest.approx(0.018)
+
+
+def test_the_range_of_gains_by_their_mean():
+    deep = digit_on_image_ablation_laptop.HEADS[3]
+    rows = []
+    for point in digit_on_image_ablation_laptop.sweep():
+        gain = 0.1 + 0.1 * (point['batch_size'] == 128) + 0.2 * (point['model.head_widths'] == deep)
+        if not point['seed']:
+            rows.append(point | {'test_accuracy': 0.1 + gain * (point['data.num_unique'] > 4)})
+    # Gains of .1, .2, .3 and .4.
+    assert OF['8e'](rows) == pytest.approx(0.3 / 0.25)

@@ -1,0 +1,42 @@
+r"""Digits on images by batch size and head depth (Chen 2021, the caption of Fig. 6), on a laptop.
+
+python -m experiments.sweep --config=configs/chen2021/digit_on_image_ablation_laptop.py \
+    --workdir=runs/digit_on_image_ablation_laptop
+
+The fewest and the most digits of digit_on_image_laptop.py at temperature 0.2, as many images
+seen, with two batch sizes and two heads; the learning rate goes with the square root of the batch.
+Expected: as in the paper, the gain in accuracy on digits hardly depends on either. Not run here.
+Time: about 15 minutes on 2 CPU cores, 24 runs (estimated).
+Data: the photographs of the extra `photographs`.
+"""
+
+from configs.chen2021 import digit_on_image_laptop
+from configs.sweeps import product
+
+BATCHES, HEADS = (64, 128), {2: (256, 64), 3: (256, 256, 64)}
+NUMBERS = digit_on_image_laptop.NUMBERS[0], digit_on_image_laptop.NUMBERS[-1]
+STEPS, BATCH = 200, 128
+
+
+def get_config(arg=''):
+    """The config; arg 'smoke' makes it tiny, for a check that it runs."""
+    config = digit_on_image_laptop.get_config(arg)
+    # 0.003 at a batch of 128.
+    config.optimizer.update(learning_rate=2.65e-4, scaling='square_root')
+    return config
+
+
+def sweep():
+    """Batch sizes and heads by the number of digits, three seeds."""
+    points = product(
+        seed=(0, 1, 2),
+        model__head_widths=tuple(HEADS.values()),
+        batch_size=BATCHES,
+        data__num_unique=NUMBERS,
+    )
+    return [{**point, 'num_steps': STEPS * BATCH // point['batch_size']} for point in points]
+
+
+def figure(config):
+    """How to draw the sweep: the digit against the number of digits."""
+    return digit_on_image_laptop.figure(config)
