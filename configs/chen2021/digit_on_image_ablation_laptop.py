@@ -23,6 +23,8 @@ def get_config(arg=''):
     config = digit_on_image_laptop.get_config(arg)
     # 0.003 at a batch of 128.
     config.optimizer.update(learning_rate=2.65e-4, scaling='square_root')
+    if not arg:
+        config.model.head_widths = HEADS[2]
     return config
 
 
