@@ -3,6 +3,7 @@
 from experiments.chen2021.figures import (
     colour,
     digit_on_image,
+    local_features,
     losses,
     multidigits,
     projections,
@@ -17,6 +18,7 @@ DRAWINGS = {
     'colour_laptop': colour.draw,
     'digit_on_image': digit_on_image.draw,
     'digit_on_image_laptop': digit_on_image.draw,
+    'local_features_laptop': local_features.draw_agreement,
     'losses_laptop': losses.draw,
     'multidigits_number': multidigits.draw_numbers,
     'multidigits_number_laptop': multidigits.draw_numbers,

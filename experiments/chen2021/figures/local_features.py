@@ -5,6 +5,7 @@ import numpy as np
 from contrastive_jax import reporting
 
 RAW = 'raw pixels'
+NAMES = {'nt_xent,temperature=0.2': 'SimCLR', 'cross_entropy,factor=digit': 'supervised'}
 
 
 def draw(path, images, features, clusters=(2, 4, 8), *, patch=0, regions=None):
@@ -48,3 +49,39 @@ def draw(path, images, features, clusters=(2, 4, 8), *, patch=0, regions=None):
         for axes, k in zip(grid[-1], clusters, strict=True):
             axes.set_xlabel(f'{k} clusters', fontsize=8)
     reporting.save_figure(figure, path, dpi=130)
+
+
+def draw_agreement(rows, path):
+    """Draws how far clusters follow known regions by layer, a panel for each number of clusters.
+
+    Args:
+      rows: of results.csv, dicts with `loss`, `seed` and `agreement_<K>_<layer>`.
+      path: of the PNG.
+    """
+    from matplotlib.figure import Figure
+
+    agreements = [name.split('_', 2)[1:] for name in rows[0] if name.startswith('agreement_')]
+    clusters = sorted({int(k) for k, _ in agreements})
+    layers = sorted(
+        {layer for _, layer in agreements}, key=lambda layer: (layer != 'pixels', layer)
+    )
+    figure = Figure(figsize=(4.6 * len(clusters), 4.2), layout='constrained')
+    panels = figure.subplots(1, len(clusters), sharey=True, squeeze=False)[0]
+    for plot, k in zip(panels, clusters, strict=True):
+        for marker, (loss, name) in zip('os', NAMES.items(), strict=True):
+            own = [row for row in rows if row['loss'] == loss]
+            points = [
+                reporting.average_over_seeds(own, ['loss'], f'agreement_{k}_{layer}')[0]
+                for layer in layers
+            ]
+            label = f'{name} (mean of {points[0]["seeds"]} seeds)'
+            reporting.draw_points(plot, range(len(layers)), points, marker=marker, label=label)
+        plot.set_title(f'{k} clusters')
+        plot.set_xticks(range(len(layers)), [layer.replace('_', ' ') for layer in layers])
+        plot.tick_params('x', rotation=20)
+        plot.axhline(0, color='0.3', linestyle=':', linewidth=1)
+        plot.grid(alpha=0.25)
+    panels[0].set_ylabel('adjusted mutual information\nof clusters and known regions')
+    panels[0].legend(frameon=False, loc='upper left')
+    figure.suptitle('Clusters of deeper feature maps follow the object, those of raw pixels do not')
+    reporting.save_figure(figure, path)
