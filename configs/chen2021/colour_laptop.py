@@ -9,8 +9,9 @@ the jitter (crop_and_flip is none): `colour_r2`, how much of the variance of the
 A class here is one photograph, which its colours all but give away; whether they suppress classes
 is the question of configs/chen2021/colour_cifar10_laptop.py.
 
-Expected: `colour_r2` falls with the jitter. Not run yet.
-Time: about 8 minutes on 2 CPU cores, not measured yet. Data: the extra `photographs`.
+Expected: `colour_r2` falls with the jitter. Here (results/chen2021/colour_laptop): 0.80 without,
+0.69, 0.62 and 0.63 with strengths 0.25, 0.5 and 1.
+Time: 12 runs of 50 to 80 s on one CPU core. Data: the extra `photographs`.
 """
 
 from configs.chen2021 import randbit_digits

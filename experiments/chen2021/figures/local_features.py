@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from configs.chen2021.local_features_laptop import SIMCLR, SUPERVISED
 from contrastive_jax import reporting
 
 RAW = 'raw pixels'
-NAMES = {'nt_xent,temperature=0.2': 'SimCLR', 'cross_entropy,factor=digit': 'supervised'}
+NAMES = {SIMCLR: 'SimCLR', SUPERVISED: 'supervised'}
 
 
 def draw(path, images, features, clusters=(2, 4, 8), *, patch=0, regions=None):

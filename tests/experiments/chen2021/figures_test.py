@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from configs.chen2021 import colour_laptop
+from configs.chen2021.local_features_laptop import SIMCLR, SUPERVISED
 from experiments.chen2021.figures import colour, datasets, local_features
 
 
@@ -21,6 +22,30 @@ def test_both_probes_are_drawn_against_the_jitter(tmp_path):
     ]
     colour.draw(rows, tmp_path / 'figure.png')
     assert matplotlib.image.imread(tmp_path / 'figure.png').std() > 0
+
+
+def test_agreement_is_drawn_by_layer(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        local_features.reporting,
+        'draw_points',
+        lambda plot, places, points, **style: drawn.append([point['mean'] for point in points]),
+    )
+    levels = {'pixels': 0.1, 'block_group_1': 0.2, 'block_group_2': 0.3}
+    rows = [
+        {'loss': loss, 'seed': seed}
+        | {
+            f'agreement_{k}_{layer}': level + at + k
+            for layer, level in levels.items()
+            for k in (4, 8)
+        }
+        for at, loss in enumerate((SIMCLR, SUPERVISED))
+        for seed in range(3)
+    ]
+    local_features.draw_agreement(rows, tmp_path / 'figure.png')
+    assert (tmp_path / 'figure.png').stat().st_size > 0
+    expected = [[k + at + level for level in levels.values()] for k in (4, 8) for at in (0, 1)]
+    np.testing.assert_allclose(drawn, expected)
 
 
 def test_each_number_of_clusters_has_so_many_colours(tmp_path):
