@@ -61,8 +61,8 @@ def experiment_on(dataset, config, view):
 def print_rows():
     """Prints milliseconds of a step of the RandBit notebook's config, and what RandBit adds.
 
-    A step on as many constant channels tells RandBit from the wider convolution behind it, and
-    composing and cropping without the network tells what appending the channels takes.
+    A step on as many constant channels tells RandBit from the network that sees them, and composing
+    and cropping without the network tells what appending the channels takes.
     """
     config = randbit_digits.get_config()
     source = sources.open_source('digits', 'train')

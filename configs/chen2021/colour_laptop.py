@@ -11,7 +11,8 @@ is the question of configs/chen2021/colour_cifar10_laptop.py.
 
 Expected: `colour_r2` falls with the jitter. Here (results/chen2021/colour_laptop): 0.80 without,
 0.69, 0.62 and 0.63 with strengths 0.25, 0.5 and 1.
-Time: 12 runs of 50 to 80 s on one CPU core. Data: the extra `photographs`.
+Time: 12 runs of 1 to 2 minutes on one CPU core (one of them was held up).
+Data: the extra `photographs`.
 """
 
 from configs.chen2021 import randbit_digits

@@ -57,7 +57,7 @@ def get_config(arg=''):
     if arg == 'smoke':
         config.num_steps, config.batch_size, config.log_every = 2, 16, 1
         config.data.update(source='photographs,size=32,count=10', digits='digits')
-        config.model = dict(name='resnet', depth=18, width=0.125, dimensions=128)
+        config.model = dict(name='resnet', depth=18, width=0.125, head_layers=2, dimensions=128)
         config.evaluation = dict(name='linear_probe', **readings(4000))
     elif arg:
         raise ValueError(f"the config's argument is {arg!r}, not one of: '', 'smoke'.")

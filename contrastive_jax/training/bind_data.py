@@ -99,8 +99,9 @@ def check_shapes_of_others(others, train, resting_view, image_shape):
             )
         if (appended := shapes.appended_channels(other)) != shapes.appended_channels(train):
             raise BadInput(
-                f'config.evaluation reads data ({name}) of which {appended} channels are appended '
-                f'to an image; of config.data {shapes.appended_channels(train)} are.'
+                f'config.evaluation reads data ({name}) that append channels to an image: '
+                f'{appended}; those of config.data append {shapes.appended_channels(train)}, and '
+                'they must be as many.'
             )
 
 

@@ -62,7 +62,8 @@ def options_of(section, *taken):
 def bind_section(module, section, field, supplied=None, taken=()):
     """The function a section names, bound to the section's options but for those `taken`.
 
-    Of `supplied`, options that no config sets, it is given those that it has.
+    `supplied` are options of the program, which no config sets; the function gets those that are
+    among its parameters.
     """
     if 'name' not in section:
         raise BadInput(

@@ -66,11 +66,18 @@ def maps_of_source(path, source, data_dir, ids):
     from contrastive_jax.data import sources
     from contrastive_jax.models.layers import layer_outputs
     from contrastive_jax.training.restore import restored_run
-    from contrastive_jax.training.shapes import layers_with_maps
+    from contrastive_jax.training.shapes import appended_channels, layers_with_maps
 
     rows = sources.open_source(source, 'test', data_dir).take(np.asarray(ids))
     images = rows['image'].astype(np.float32) / np.float32(255)
     experiment, state = restored_run(path)
+    appended = appended_channels(experiment.test)
+    if appended or images.shape[-1] != experiment.image_shape[-1]:
+        raise BadInput(
+            f'--source is {source!r}, with images of {images.shape[-1]} channels; the network of '
+            f'{path} sees {experiment.image_shape[-1]}, of which {appended} are appended by its '
+            'data: take a source with as many, and a run that appends none.'
+        )
     layers = layers_with_maps(experiment, state.variables)
     found = jax.jit(
         lambda variables, images: layer_outputs(

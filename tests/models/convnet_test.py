@@ -85,6 +85,13 @@ def test_constant_channels_are_convolved_once_an_image_with_equal_outputs(consta
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4), found, expected)
 
 
+@pytest.mark.parametrize('count', [-1, 2])
+def test_not_all_channels_are_constant(count):
+    layer = convolution.Convolution(5, 3, 2, constant_channels=count)
+    with pytest.raises(ValueError, match=f'constant_channels is {count}; .* one of 0..1'):
+        layer.init(jax.random.key(0), jnp.ones((1, 9, 9, 2)))
+
+
 def test_the_dataset_tells_the_network_how_many_channels_are_constant():
     config = randbit_digits.get_config('smoke')
     for num_bits in (0, 3):

@@ -172,7 +172,9 @@ def test_a_reading_of_as_many_channels_of_another_kind_is_refused(small):
     small.data.num_bits = 3
     colours = dict(source='noise:40,size=8,channels=3', num_bits=1)
     small.evaluation = ConfigDict(dict(name='knn', factor='code', data=colours))
-    with pytest.raises(BadInput, match='of which 1 channels are appended .*; of config.data 3 are'):
+    with pytest.raises(
+        BadInput, match='append channels to an image: 1; those of config.data append 3'
+    ):
         build(small)
 
 

@@ -84,5 +84,5 @@ def draw_agreement(rows, path):
         plot.grid(alpha=0.25)
     panels[0].set_ylabel('adjusted mutual information\nof clusters and known regions')
     panels[0].legend(frameon=False, loc='upper left')
-    figure.suptitle('Clusters of deeper feature maps follow the object, those of raw pixels do not')
+    figure.suptitle('How far clusters of local features follow the object, by layer')
     reporting.save_figure(figure, path)

@@ -29,13 +29,15 @@ def test_agreement_is_drawn_by_layer(tmp_path, monkeypatch):
     monkeypatch.setattr(
         local_features.reporting,
         'draw_points',
-        lambda plot, places, points, **style: drawn.append([point['mean'] for point in points]),
+        lambda plot, places, points, label, **style: drawn.append(
+            (label, [point['mean'] for point in points])
+        ),
     )
     levels = {'pixels': 0.1, 'block_group_1': 0.2, 'block_group_2': 0.3}
     rows = [
         {'loss': loss, 'seed': seed}
         | {
-            f'agreement_{k}_{layer}': level + at + k
+            f'agreement_{k}_{layer}': level + at + k + seed
             for layer, level in levels.items()
             for k in (4, 8)
         }
@@ -44,8 +46,11 @@ def test_agreement_is_drawn_by_layer(tmp_path, monkeypatch):
     ]
     local_features.draw_agreement(rows, tmp_path / 'figure.png')
     assert (tmp_path / 'figure.png').stat().st_size > 0
-    expected = [[k + at + level for level in levels.values()] for k in (4, 8) for at in (0, 1)]
-    np.testing.assert_allclose(drawn, expected)
+    labels = ['SimCLR (mean of 3 seeds)', 'supervised (mean of 3 seeds)']
+    assert [label for label, _ in drawn] == 2 * labels
+    # The mean over seeds adds 1.
+    expected = [[k + at + 1 + level for level in levels.values()] for k in (4, 8) for at in (0, 1)]
+    np.testing.assert_allclose([means for _, means in drawn], expected)
 
 
 def test_each_number_of_clusters_has_so_many_colours(tmp_path):
