@@ -24,6 +24,7 @@ def test_both_probes_are_drawn_against_the_jitter(tmp_path):
     assert matplotlib.image.imread(tmp_path / 'figure.png').std() > 0
 
 
+@pytest.mark.filterwarnings('ignore:No artists with labels')
 def test_agreement_is_drawn_by_layer(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(
