@@ -1,7 +1,7 @@
 """A strided convolution that each platform computes in its faster form, with equal outputs.
 
 On the CPU, XLA's gradient of a strided convolution with few channels is slow, and a matrix
-product of image patches trains about 1.7 times as fast (`python -m benchmarks.train`).
+product of image patches trains about twice as fast (`python -m benchmarks.train`).
 """
 
 import flax.linen as nn
