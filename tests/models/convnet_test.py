@@ -102,6 +102,16 @@ def test_the_dataset_tells_the_network_how_many_channels_are_constant():
         build(config)
 
 
+def test_each_of_two_encoders_knows_the_constant_channels_that_both_see():
+    config = randbit_digits.get_config('smoke')
+    config.data.update(source='noise:40,size=16,channels=3', num_bits=2)
+    config.views = dict(name='luminance', beside='colour')
+    config.loss = dict(name='contrastive_multiview_coding', temperature=0.2)
+    config.evaluation = dict(name='linear_probe', factor='code')
+    model = build(config).model
+    assert [encoder.constant_channels for encoder in (model.first, model.second)] == [2, 2]
+
+
 def test_training_uses_the_batch_and_moves_the_averages():
     network = models.convnet(channels=(4, 4, 4), features=8, head_widths=(8, 4), momentum=0.5)
     images = jax.random.uniform(jax.random.key(1), (16, 28, 28, 1))
