@@ -9,7 +9,7 @@ not give away; the notebook's small network, three passes over the images.
 Expected: with jitter (simclr_cifar) `colour_r2` is lower and `test_accuracy` higher than without
 (crop_and_flip), as the paper says of ResNets on ImageNet. Here
 (results/chen2021/colour_cifar10_laptop): 0.60 and 0.506 with, 0.73 and 0.440 without.
-Time: 6 runs of 2 to 3 minutes on one CPU core.
+Time: 6 runs of 2 to 3 minutes on one CPU core (one of those recorded was held up).
 Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 """
 

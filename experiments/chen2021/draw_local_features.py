@@ -8,9 +8,12 @@ column for each number of clusters. With --source and --data_dir the images are 
 source, of any size that the networks take: the paper's are of 448 pixels.
 """
 
+import functools
+
 import jax
 import numpy as np
 from absl import flags
+from flax.errors import ScopeParamShapeError
 
 from contrastive_jax.errors import BadInput
 from experiments import cli
@@ -79,11 +82,18 @@ def maps_of_source(path, source, data_dir, ids):
             'data: take a source with as many, and a run that appends none.'
         )
     layers = layers_with_maps(experiment, state.variables)
-    found = jax.jit(
-        lambda variables, images: layer_outputs(
-            experiment.model, variables, images, layers, pooled=False
+    outputs = functools.partial(layer_outputs, experiment.model, layers=layers, pooled=False)
+    try:
+        found = jax.jit(outputs)(state.variables, images)
+    except ScopeParamShapeError as error:
+        side, seen = (
+            ' x '.join(map(str, of[-3:-1])) for of in (images.shape, experiment.image_shape)
         )
-    )(state.variables, images)
+        raise BadInput(
+            f'--source is {source!r}, with images of {side} pixels; the network of {path} has a '
+            f'dense layer that sees each place and takes only images of {seen}: take a source of '
+            'that size.'
+        ) from error
     return images, {layer: np.asarray(found[layer], np.float32) for layer in layers}
 
 

@@ -1,5 +1,7 @@
 """Checkpoints: what is saved is what is restored, while training goes on."""
 
+import asyncio
+import gc
 import itertools
 
 import jax
@@ -173,6 +175,23 @@ def test_a_save_that_fails_in_the_background_is_told_at_the_next_look(tmp_path, 
         checkpoints.poll()
     checkpoints.poll()  # told once
     checkpoints.close()
+
+
+@pytest.mark.parametrize(
+    ('reason', 'reports'),
+    [('Error writing .zarray at gs://bucket/run/checkpoints/60/default', 0), ('another', 1)],
+)
+def test_of_writes_that_nobody_awaits_asyncio_reports_only_others(
+    tmp_path, caplog, reason, reports
+):
+    Checkpoints(tmp_path).close()
+    loop = asyncio.new_event_loop()
+    future = loop.create_future()
+    future.set_exception(ValueError(reason))
+    del future
+    gc.collect()
+    loop.close()
+    assert [record.name for record in caplog.records] == ['asyncio'] * reports
 
 
 @pytest.mark.parametrize(('before', 'after'), [(4, 2), (4, 1), (1, 4)])
