@@ -37,9 +37,10 @@ def test_config_builds(path, argument):
 
 
 @pytest.mark.parametrize('path', CONFIGS, ids=str)
-def test_every_point_of_the_sweep_applies(path):
+@pytest.mark.parametrize('argument', ['', 'smoke'])
+def test_every_point_of_the_sweep_applies(path, argument):
     module = module_of(path)
-    config = module.get_config()
+    config = module.get_config(argument)
     points = module.sweep()
     assert points
     for point in points:

@@ -11,7 +11,7 @@ of a natural image, as bright as that (the dataset cdp), and a number says how f
 it: the adjusted mutual information of clusters and regions (0 if neither tells of the other, 1 the
 same), by K (4 and 8) and layer: `agreement_<K>_<layer>`, with `pixels` for patches of 8 pixels. (On
 a black canvas raw pixels would tell where the digit is.) The supervised network learns the digit.
-`python -m experiments.evaluate --workdir=... --baselines=untrained` has the untrained network too.
+The runs of no steps are the network before training.
 
 Expected: `agreement_8_block_group_3` above `agreement_8_pixels` for both. Here
 (results/chen2021/local_features_laptop): 0.47 and 0.45 by the last maps, 0.11 by pixels; with the
@@ -25,6 +25,7 @@ from configs.chen2021 import randbit_digits
 from configs.sweeps import product
 
 SIMCLR, SUPERVISED = 'nt_xent,temperature=0.2', 'cross_entropy,factor=digit'
+SEEDS = 0, 1, 2
 
 
 def get_config(arg=''):
@@ -44,8 +45,9 @@ def get_config(arg=''):
 
 
 def sweep():
-    """SimCLR and its supervised twin, three seeds."""
-    return product(seed=(0, 1, 2), loss=(SIMCLR, SUPERVISED))
+    """SimCLR, its supervised twin and the network before training, three seeds."""
+    trained = product(seed=SEEDS, loss=(SIMCLR, SUPERVISED))
+    return trained + product(seed=SEEDS, loss=(SIMCLR,), num_steps=(0,))
 
 
 def figure(config):

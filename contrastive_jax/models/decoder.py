@@ -22,11 +22,14 @@ class VariationalDecoder(nn.Module):
       image_shape: (h, w, c) of what is decoded.
       dimensions: k, of the code.
       widths: of the dense layers between the code and the image, each with a ReLU.
+      constant_channels: how many of the image's channels, the last ones, are constant over its
+        places: they are decoded once an image.
     """
 
     image_shape: tuple[int, int, int]
     dimensions: int
     widths: Sequence[int]
+    constant_channels: int = 0
 
     @nn.compact
     def __call__(self, features, key):
@@ -37,15 +40,23 @@ class VariationalDecoder(nn.Module):
         hidden = mean + jnp.exp(jnp.minimum(log_variance, LARGEST_LOG_VARIANCE) / 2) * noise
         for width in self.widths:
             hidden = nn.relu(nn.Dense(width)(hidden))
-        outputs = nn.Dense(math.prod(self.image_shape))(hidden)
-        return outputs.reshape(-1, *self.image_shape), mean, log_variance
+        *places, channels = self.image_shape
+        shape = (*places, channels - self.constant_channels)
+        outputs = nn.Dense(math.prod(shape))(hidden).reshape(-1, *shape)
+        if self.constant_channels:
+            once = nn.Dense(self.constant_channels, name='constant')(hidden)[:, None, None]
+            once = jnp.broadcast_to(once, (len(once), *places, self.constant_channels))
+            outputs = jnp.concatenate([outputs, once], axis=-1)
+        return outputs, mean, log_variance
 
 
-def variational_decoder(image_shape, *, dimensions=32, widths=(256,)):
+def variational_decoder(image_shape, constant_channels=0, *, dimensions=32, widths=(256,)):
     """The options of `config.decoder` as a `VariationalDecoder` of images of a shape.
 
     Args:
       image_shape: (h, w, c), appended channels included.
+      constant_channels: how many of the channels, the last ones, are constant over the places of
+        each image, as those that a dataset appends.
       dimensions: of the code, at least 1.
       widths: of the dense layers between the code and the image; () for none.
 
@@ -64,4 +75,4 @@ def variational_decoder(image_shape, *, dimensions=32, widths=(256,)):
             f'config.decoder.widths is {widths!r}; it must be numbers of at least 1, such as '
             '(256,), or () for none.'
         )
-    return VariationalDecoder(tuple(image_shape), dimensions, tuple(widths))
+    return VariationalDecoder(tuple(image_shape), dimensions, tuple(widths), constant_channels)

@@ -7,7 +7,7 @@ from contrastive_jax.errors import BadInput
 from contrastive_jax.losses.similarities import unit_rows
 from contrastive_jax.memory import queue as queues
 from contrastive_jax.models.decoder import variational_decoder
-from contrastive_jax.training import beside, memories, targets
+from contrastive_jax.training import beside, memories, shapes, targets
 from contrastive_jax.training.objectives import PAIRS, Objective
 
 
@@ -114,7 +114,8 @@ def generative(setting):
     The encoder is a variational one with two linear layers on h, the mean and the log variance of
     the code; its head, and z, have no part.
     """
-    made = names.bind(variational_decoder, setting.decoder, 'decoder')(setting.image_shape)
+    make = names.bind(variational_decoder, setting.decoder, 'decoder')
+    made = make(setting.image_shape, shapes.appended_channels(setting.dataset))
     module = beside.decoder(*setting.shapes()[:2], module=made)
     return Objective(
         lambda seen: ((seen.images, *seen.outputs['decoder']), {}),

@@ -33,3 +33,26 @@ def test_the_code_has_the_mean_and_variance_of_its_heads():
     assert not np.array_equal(outputs, apply(2)[0])
     params['log_variance'] = {**constant, 'bias': jnp.full(2, 10 * LARGEST_LOG_VARIANCE)}
     assert np.isfinite(apply(1)[0]).all()
+
+
+def test_constant_channels_are_those_of_a_decoder_with_one_kernel_at_all_places(key):
+    shape, varying, width = (2, 3, 5), 2, 7
+    module = variational_decoder(shape, 3, dimensions=4, widths=(width,))
+    features = jax.random.normal(key, (6, 8))
+    variables = module.init(key, features, key)
+    outputs, *_ = module.apply(variables, features, key)
+    assert outputs.shape == (6, *shape)
+
+    def at_all_places(places, constant):
+        places = places.reshape(-1, *shape[:2], varying)
+        constant = jnp.broadcast_to(constant[:, None, None], (len(places), *shape[:2], 3))
+        return jnp.concatenate([places, constant], axis=-1).reshape(len(places), -1)
+
+    params = dict(variables['params'])
+    places, constant = params.pop('Dense_1'), params.pop('constant')
+    kernel = at_all_places(places['kernel'], constant['kernel'])
+    bias = at_all_places(places['bias'][None], constant['bias'][None])[0]
+    params['Dense_1'] = {'kernel': kernel, 'bias': bias}
+    whole = variational_decoder(shape, dimensions=4, widths=(width,))
+    expected, *_ = whole.apply({'params': params}, features, key)
+    np.testing.assert_allclose(outputs, expected, atol=1e-6)

@@ -8,12 +8,20 @@ CLUSTERS = 8
 
 def agreement(rows, layer):
     """Adjusted mutual information of SimCLR's clusters of a layer with the known regions."""
-    return value(rows, f'agreement_{CLUSTERS}_{layer}', {'loss': SIMCLR})
+    trained = [row for row in rows if row['steps']]
+    return value(trained, f'agreement_{CLUSTERS}_{layer}', {'loss': SIMCLR})
 
 
 def above_pixels(rows):
     """The agreement of the deepest feature maps minus that of raw patches of the same size."""
     return agreement(rows, 'block_group_3') - agreement(rows, 'pixels')
+
+
+def above_untrained(rows):
+    """The agreement of the deepest feature maps minus that of the network before training."""
+    untrained = [row for row in rows if not row['steps']]
+    before = value(untrained, f'agreement_{CLUSTERS}_block_group_3', {'loss': SIMCLR})
+    return agreement(rows, 'block_group_3') - before
 
 
 CLAIMS = [
@@ -31,5 +39,20 @@ CLAIMS = [
         direction='above',
         paper_value=None,
         scale_needed='',
-    )
+    ),
+    Claim(
+        id='10b',
+        claim='And which the same network before training does less (our control).',
+        source='Sec. 3.2, Figs. 3 and 4',
+        config='configs/chen2021/local_features_laptop.py',
+        statistic=(
+            'adjusted mutual information of 8 clusters with the known region of the object, the '
+            'last feature maps of SimCLR minus those of the untrained network'
+        ),
+        of_seed=above_untrained,
+        threshold=0.0,
+        direction='above',
+        paper_value=None,
+        scale_needed='',
+    ),
 ]

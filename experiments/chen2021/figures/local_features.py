@@ -6,7 +6,12 @@ from configs.chen2021.local_features_laptop import SIMCLR, SUPERVISED
 from contrastive_jax import reporting
 
 RAW = 'raw pixels'
-NAMES = {SIMCLR: 'SimCLR', SUPERVISED: 'supervised'}
+# By the loss and whether the run has trained.
+NAMES = {
+    (SIMCLR, True): 'SimCLR',
+    (SUPERVISED, True): 'supervised',
+    (SIMCLR, False): 'before training',
+}
 
 
 def draw(path, images, features, clusters=(2, 4, 8), *, patch=0, regions=None):
@@ -56,7 +61,7 @@ def draw_agreement(rows, path):
     """Draws how far clusters follow known regions by layer, a panel for each number of clusters.
 
     Args:
-      rows: of results.csv, dicts with `loss`, `seed` and `agreement_<K>_<layer>`.
+      rows: of results.csv, dicts with `loss`, `steps`, `seed` and `agreement_<K>_<layer>`.
       path: of the PNG.
     """
     from matplotlib.figure import Figure
@@ -69,8 +74,8 @@ def draw_agreement(rows, path):
     figure = Figure(figsize=(4.6 * len(clusters), 4.2), layout='constrained')
     panels = figure.subplots(1, len(clusters), sharey=True, squeeze=False)[0]
     for plot, k in zip(panels, clusters, strict=True):
-        for marker, (loss, name) in zip('os', NAMES.items(), strict=True):
-            own = [row for row in rows if row['loss'] == loss]
+        for marker, (kind, name) in zip('osv', NAMES.items(), strict=True):
+            own = [row for row in rows if (row['loss'], row['steps'] > 0) == kind]
             points = [
                 reporting.average_over_seeds(own, ['loss'], f'agreement_{k}_{layer}')[0]
                 for layer in layers

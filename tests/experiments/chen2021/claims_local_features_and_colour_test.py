@@ -6,16 +6,19 @@ from configs.chen2021 import colour_cifar10_laptop, colour_laptop, local_feature
 from experiments.chen2021.claims import colour, local_features
 
 
-def test_the_agreement_is_of_the_last_maps_of_simclr_against_raw_pixels():
-    (claim,) = local_features.CLAIMS
+def test_the_agreement_is_of_the_last_maps_of_simclr_against_pixels_and_the_untrained():
     columns = ('agreement_8_pixels', 'agreement_8_block_group_1', 'agreement_8_block_group_3')
     rows = [
-        {'loss': loss, 'seed': 0, **dict(zip(columns, (0.25, 0.9, deepest), strict=True))}
-        for loss, deepest in (
-            (local_features_laptop.SIMCLR, 0.75), (local_features_laptop.SUPERVISED, 0.0)
+        {'loss': loss, 'steps': steps, 'seed': 0}
+        | dict(zip(columns, (0.25, 0.9, deepest), strict=True))
+        for loss, steps, deepest in (
+            (local_features_laptop.SIMCLR, 500, 0.75),
+            (local_features_laptop.SUPERVISED, 500, 0.0),
+            (local_features_laptop.SIMCLR, 0, 0.375),
         )
-    ]  # fmt: skip
-    assert claim.of_seed(rows) == pytest.approx(0.5)
+    ]
+    found = {claim.id: claim.of_seed(rows) for claim in local_features.CLAIMS}
+    assert found == {'10a': pytest.approx(0.5), '10b': pytest.approx(0.375)}
 
 
 @pytest.mark.parametrize(

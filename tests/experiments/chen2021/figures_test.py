@@ -36,21 +36,24 @@ def test_agreement_is_drawn_by_layer(tmp_path, monkeypatch):
     )
     levels = {'pixels': 0.1, 'block_group_1': 0.2, 'block_group_2': 0.3}
     rows = [
-        {'loss': loss, 'seed': seed}
+        {'loss': loss, 'steps': steps, 'seed': seed}
         | {
             f'agreement_{k}_{layer}': level + at + k + seed
             for layer, level in levels.items()
             for k in (4, 8)
         }
-        for at, loss in enumerate((SIMCLR, SUPERVISED))
+        for at, (loss, steps) in enumerate([(SIMCLR, 500), (SUPERVISED, 500), (SIMCLR, 0)])
         for seed in range(3)
     ]
     local_features.draw_agreement(rows, tmp_path / 'figure.png')
     assert (tmp_path / 'figure.png').stat().st_size > 0
-    labels = ['SimCLR (mean of 3 seeds)', 'supervised (mean of 3 seeds)']
+    names = ('SimCLR', 'supervised', 'before training')
+    labels = [f'{name} (mean of 3 seeds)' for name in names]
     assert [label for label, _ in drawn] == 2 * labels
     # The mean over seeds adds 1.
-    expected = [[k + at + 1 + level for level in levels.values()] for k in (4, 8) for at in (0, 1)]
+    expected = [
+        [k + at + 1 + level for level in levels.values()] for k in (4, 8) for at in range(3)
+    ]
     np.testing.assert_allclose([means for _, means in drawn], expected)
 
 
