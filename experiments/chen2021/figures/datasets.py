@@ -1,4 +1,4 @@
-"""Fig. 5 of Chen 2021: the three data sets with explicit competing features."""
+"""Figs. 2 and 5 of Chen 2021: MultiDigits, and the three data sets of competing features."""
 
 import functools
 
@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure
 
+from configs.chen2021.multidigits_number import NUMBERS
 from contrastive_jax import reporting, views
 from contrastive_jax.data import probing, sources
 from contrastive_jax.training.step import compose_pairs
@@ -40,6 +41,28 @@ def draw(path, hosts=HOSTS, data_dir=''):
                 axes.set(xticks=[], yticks=[])
         np.atleast_2d(grid)[0, 0].set_title(title, loc='left', fontsize=11)
     reporting.save_figure(figure, path, dpi=120, bbox_inches='tight')
+
+
+def draw_multidigits(path):
+    """Draws MultiDigits by the number of digits (columns), at random places and in a grid (rows).
+
+    Args:
+      path: of the PNG.
+    """
+    digits = sources.open_source('digits', 'train')
+    titles = {'random': 'anywhere', 'grid': 'in the cells of a grid'}
+    figure = Figure(figsize=(1.6 * len(NUMBERS), 3.7), layout='constrained')
+    panels = figure.subplots(len(titles), len(NUMBERS))
+    for axes_row, (placement, title) in zip(panels, titles.items(), strict=True):
+        axes_row[0].set_ylabel(title)
+        for axes, number in zip(axes_row, NUMBERS, strict=True):
+            dataset = probing.multidigits(digits, num_digits=number, placement=placement)
+            axes.imshow(composed(dataset, [5])['image'][0], cmap='grey', vmin=0, vmax=1)
+            axes.set(xticks=[], yticks=[])
+    for axes, number in zip(panels[0], NUMBERS, strict=True):
+        axes.set_title('1 digit' if number == 1 else f'{number} digits', fontsize=10)
+    figure.suptitle('MultiDigits: the more digits, the more overlap, unless they stand in a grid')
+    reporting.save_figure(figure, path, dpi=120)
 
 
 def overlaid(digits, natural):

@@ -69,6 +69,19 @@ def test_each_number_of_clusters_has_so_many_colours(tmp_path):
 
 
 @pytest.mark.slow
+def test_digits_overlap_where_they_stand_anywhere_and_not_in_a_grid(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        matplotlib.axes.Axes, 'imshow', lambda axes, image, **style: shown.append(image)
+    )
+    datasets.draw_multidigits(tmp_path / 'figure.png')
+    lit = np.reshape([(image > 0).sum() for image in shown], (2, -1))
+    assert (np.diff(lit) > 0).all()
+    # The grid's digits keep all their pixels: 16 are about 16 times one, and more than anywhere.
+    assert lit[1, -1] > lit[0, -1]
+
+
+@pytest.mark.slow
 def test_the_three_data_sets_are_drawn(tmp_path):
     datasets.draw(tmp_path / 'figure.png', hosts='noise:40,size=16,channels=3')
     assert matplotlib.image.imread(tmp_path / 'figure.png').std() > 0
