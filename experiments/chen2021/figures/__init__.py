@@ -26,6 +26,7 @@ DRAWINGS = {
     'multidigits_size_laptop': multidigits.draw_sizes,
     'projections_laptop': projections.draw,
     'randbit_losses_laptop': randbit.draw_methods,
+    'randbit_temperatures_laptop': randbit.draw_temperatures,
     'saturation_laptop': saturation.draw,
     'temperature_weight_laptop': temperature_weight.draw,
 }

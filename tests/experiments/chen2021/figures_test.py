@@ -4,9 +4,9 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from configs.chen2021 import colour_laptop
+from configs.chen2021 import colour_laptop, randbit_temperatures_laptop
 from configs.chen2021.local_features_laptop import SIMCLR, SUPERVISED
-from experiments.chen2021.figures import colour, datasets, local_features
+from experiments.chen2021.figures import colour, datasets, local_features, randbit
 
 
 def test_strengths_are_named_by_their_views():
@@ -55,6 +55,40 @@ def test_agreement_is_drawn_by_layer(tmp_path, monkeypatch):
         [k + at + 1 + level for level in levels.values()] for k in (4, 8) for at in range(3)
     ]
     np.testing.assert_allclose([means for _, means in drawn], expected)
+
+
+@pytest.mark.filterwarnings('ignore:No artists with labels')
+def test_bits_are_drawn_by_temperature_and_by_weight(tmp_path, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(
+        randbit.reporting,
+        'draw_points',
+        lambda plot, places, points, label, **style: drawn.update(
+            {label: (places, [point['mean'] for point in points])}
+        ),
+    )
+    losses = {point['loss'] for point in randbit_temperatures_laptop.sweep()}
+    level = {loss: place / 10 for place, loss in enumerate(sorted(losses))}
+    rows = [
+        {**point, 'test_accuracy': level[point['loss']] - point['data.num_bits'] / 100}
+        for point in reversed(randbit_temperatures_laptop.sweep())
+    ]
+    randbit.draw_temperatures(rows, tmp_path / 'figure.png')
+    assert (tmp_path / 'figure.png').stat().st_size > 0
+    settings = {
+        f'{name} {value:g}': loss
+        for name, by_value in (
+            ('temperature', randbit_temperatures_laptop.BY_TEMPERATURE),
+            ('weight', randbit_temperatures_laptop.BY_WEIGHT),
+        )
+        for value, loss in by_value.items()
+    }
+    assert set(settings) == set(drawn)
+    assert set(settings.values()) == losses
+    for label, (places, means) in drawn.items():
+        assert places == list(randbit_temperatures_laptop.BITS)
+        expected = level[settings[label]] - np.asarray(places) / 100
+        np.testing.assert_allclose(means, expected, atol=1e-12)
 
 
 def test_each_number_of_clusters_has_so_many_colours(tmp_path):
