@@ -24,7 +24,7 @@ NUMBERS, NUM_STEPS = (1, 8, 16), 300
 def get_config(arg=''):
     """The config; arg 'smoke' makes it tiny, for a check that it runs."""
     config = multidigits_size_laptop.get_config(arg)
-    config.data.update(num_digits=1, sizes=(11,), placement='random')
+    config.data.update(source='digits', data_dir='', num_digits=1, sizes=(11,), placement='random')
     config.evaluation = dict(name='linear_probe', data=dict(num_digits=1))
     if not arg:
         config.num_steps = NUM_STEPS
