@@ -48,6 +48,7 @@ def test_every_point_of_the_sweep_applies(path, argument):
         absent = [name.split('.')[0] for name in point if at_point.get(name.split('.')[0]) is None]
         assert all(point[name] == '' for name in absent)
     assert len({str(point) for point in points}) == len(points)
+    assert len({tuple(sorted(point)) for point in points}) == 1  # a table has one header
 
 
 @pytest.mark.parametrize('path', CONFIGS, ids=str)

@@ -25,7 +25,7 @@ from configs.chen2021 import randbit_digits
 from configs.sweeps import product
 
 SIMCLR, SUPERVISED = 'nt_xent,temperature=0.2', 'cross_entropy,factor=digit'
-SEEDS = 0, 1, 2
+SEEDS, NUM_STEPS = (0, 1, 2), 500
 
 
 def get_config(arg=''):
@@ -40,13 +40,13 @@ def get_config(arg=''):
     config.evaluation = dict(name='linear_probe', factor='digit')
     config.measure = dict(clusters=(4, 8), patch=8)
     if arg != 'smoke':
-        config.num_steps, config.batch_size = 500, 128
+        config.num_steps, config.batch_size = NUM_STEPS, 128
     return config
 
 
 def sweep():
     """SimCLR, its supervised twin and the network before training, three seeds."""
-    trained = product(seed=SEEDS, loss=(SIMCLR, SUPERVISED))
+    trained = product(seed=SEEDS, loss=(SIMCLR, SUPERVISED), num_steps=(NUM_STEPS,))
     return trained + product(seed=SEEDS, loss=(SIMCLR,), num_steps=(0,))
 
 
