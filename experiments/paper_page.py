@@ -1,6 +1,7 @@
 """The page of a paper: verdicts, figures and items, ours beside the paper's."""
 
 import csv
+from collections import Counter
 from pathlib import Path
 
 BEGIN, END = '<!-- begin: made by python -m experiments.reproduce -->', '<!-- end -->'
@@ -23,6 +24,17 @@ def say(records, waiting):
         print(f'       {record["claim"]}')
     for claim, reason in waiting:
         print(f'{claim.id:>5}  {reason}\n       {claim.claim}')
+    print(summary(records, waiting))
+
+
+def summary(records, waiting):
+    """How many claims got which verdict, in one sentence."""
+    counts = Counter(record['verdict'] for record in records)
+    return (
+        f'{len(records)} of {len(records) + len(waiting)} claims are judged: {counts["holds"]} '
+        f'hold, {counts["does_not_hold"]} do not, {counts["inconclusive"]} are inconclusive at '
+        'this scale.'
+    )
 
 
 def interval(record):
@@ -60,8 +72,8 @@ def write(page, paper, items, records, waiting, there):
 
 
 def verdicts(records, waiting):
-    """Lines: a table of the claims that were judged, then a list of the others."""
-    yield from ('', '## Verdicts', '')
+    """Lines: how many hold, a table of the claims that were judged, then the others."""
+    yield from ('', '## Verdicts', '', summary(records, waiting), '')
     yield '| | claim | statistic | paper | ours, 95 % interval | seeds | needs | verdict |'
     yield '|---|---|---|---|---|---|---|---|'
     for record in records:

@@ -106,6 +106,13 @@ def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatc
     assert (root / 'experiments/tiny/README.md').read_text() == page
 
 
+def test_the_summary_counts_each_verdict():
+    records = [{'verdict': verdict} for verdict in ('holds', 'does_not_hold', 'holds')]
+    assert paper_page.summary(records, waiting=['one']) == (
+        '3 of 4 claims are judged: 2 hold, 1 do not, 0 are inconclusive at this scale.'
+    )
+
+
 def test_what_stands_for_another_config_is_not_current(tmp_path, config):
     points = [{'seed': 0, 'data.num_bits': 2}]
     record = {'config': None, **published.identity(config, points)}
