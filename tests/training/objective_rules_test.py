@@ -364,9 +364,18 @@ def test_appended_channels_are_reconstructed_too(config):
         loss=dict(name='evidence_lower_bound'),
         data=dict(probing='randbit', source='digits', data_dir='', num_bits=3),
     )
-    shapes = jax.eval_shape(experiment.init_state, experiment.seed_key)
-    outputs = shapes.beside['params']['decoder']['Dense_1']['kernel'].shape[-1]
-    assert outputs == 28 * 28 * (1 + 3)
+    state = experiment.init_state(experiment.seed_key)
+    layers = state.beside['params']['decoder']
+    assert layers['Dense_1']['kernel'].shape[-1] == 28 * 28
+    assert layers['constant']['kernel'].shape[-1] == 3  # once an image
+    # All logits 0: log 2 for each pixel of all four channels.
+    state = state._replace(beside=jax.tree.map(jnp.zeros_like, state.beside))
+    batch = experiment.train.source.take(np.arange(4))
+    _, metrics = jax.jit(experiment.train_step)(
+        state, batch, experiment.train_tables, experiment.seed_key
+    )
+    expected = 28 * 28 * (1 + 3) * np.log(2)
+    np.testing.assert_allclose(metrics['reconstruction'], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
