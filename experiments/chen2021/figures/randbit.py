@@ -48,7 +48,7 @@ def draw_temperatures(rows, path):
       rows: of the sweep of randbit_temperatures_laptop.
       path: of the PNG.
     """
-    drawing = Figure(figsize=(10, 4.2), layout='constrained')
+    drawing = Figure(figsize=(11, 4.2), layout='constrained')
     panels = drawing.subplots(1, 2, sharey=True)
     shown = {
         'NT-Xent, by temperature': ('temperature', BY_TEMPERATURE),
@@ -61,13 +61,13 @@ def draw_temperatures(rows, path):
             points.sort(key=lambda point: point['data.num_bits'])
             reporting.draw_points(
                 plot, [point['data.num_bits'] for point in points], points, marker='o',
-                color=colormaps['viridis'](place / len(losses)), label=f'{name} {value:g}',
+                color=colormaps['viridis'](place / len(losses)), label=f'{value:g}',
             )  # fmt: skip
         plot.axhline(0.1, color='0.3', linewidth=1, linestyle=':')
         plot.annotate('chance', (0, 0.1), ha='left', va='top', color='0.3')
         plot.set(title=title, xlabel='random bits beside each image', ylim=(0, 1))
         plot.grid(alpha=0.25)
-        plot.legend(loc='lower left', frameon=False, bbox_to_anchor=(0, 0.1))
+        plot.legend(title=name, loc='upper left', bbox_to_anchor=(1, 1), frameon=False)
     panels[0].set_ylabel('linear-probe accuracy on digits,\nmean and range of three seeds')
-    drawing.suptitle('Random bits suppress the digit whatever temperature and weight')
+    drawing.suptitle('What random bits leave of the digit, by temperature and by weight')
     reporting.save_figure(drawing, path)

@@ -59,12 +59,12 @@ def test_agreement_is_drawn_by_layer(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings('ignore:No artists with labels')
 def test_bits_are_drawn_by_temperature_and_by_weight(tmp_path, monkeypatch):
-    drawn = {}
+    drawn = []
     monkeypatch.setattr(
         randbit.reporting,
         'draw_points',
-        lambda plot, places, points, label, **style: drawn.update(
-            {label: (places, [point['mean'] for point in points])}
+        lambda plot, places, points, label, **style: drawn.append(
+            (label, places, [point['mean'] for point in points])
         ),
     )
     losses = {point['loss'] for point in randbit_temperatures_laptop.sweep()}
@@ -75,20 +75,15 @@ def test_bits_are_drawn_by_temperature_and_by_weight(tmp_path, monkeypatch):
     ]
     randbit.draw_temperatures(rows, tmp_path / 'figure.png')
     assert (tmp_path / 'figure.png').stat().st_size > 0
-    settings = {
-        f'{name} {value:g}': loss
-        for name, by_value in (
-            ('temperature', randbit_temperatures_laptop.BY_TEMPERATURE),
-            ('weight', randbit_temperatures_laptop.BY_WEIGHT),
-        )
-        for value, loss in by_value.items()
-    }
-    assert set(settings) == set(drawn)
-    assert set(settings.values()) == losses
-    for label, (places, means) in drawn.items():
+    lines = [
+        *randbit_temperatures_laptop.BY_TEMPERATURE.items(),
+        *randbit_temperatures_laptop.BY_WEIGHT.items(),
+    ]
+    assert {loss for _, loss in lines} == losses
+    for (value, loss), (label, places, means) in zip(lines, drawn, strict=True):
+        assert float(label) == value
         assert places == list(randbit_temperatures_laptop.BITS)
-        expected = level[settings[label]] - np.asarray(places) / 100
-        np.testing.assert_allclose(means, expected, atol=1e-12)
+        np.testing.assert_allclose(means, level[loss] - np.asarray(places) / 100, atol=1e-12)
 
 
 def test_each_number_of_clusters_has_so_many_colours(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from configs.chen2021 import local_features_laptop, randbit_digits
 from contrastive_jax.errors import BadInput
 from contrastive_jax.training.build import build
-from experiments.chen2021.draw_local_features import maps_of_source
+from experiments.chen2021.local_maps import maps_of_source
 
 
 @pytest.fixture
