@@ -42,7 +42,7 @@ CLAIMS = [
     ),
     Claim(
         id='10b',
-        claim='And which the same network before training does less (our control).',
+        claim='Local features of the same network before training do so less too (our control).',
         source='Sec. 3.2, Figs. 3 and 4',
         config='configs/chen2021/local_features_laptop.py',
         statistic=(

@@ -119,8 +119,8 @@ CLAIMS = [
         threshold=0.0,
         direction='below',
         scale_needed="More steps: two seeds of three are below the quarter, the third one's bound "
-        'is the furthest from its end. Each bit weighs 784 pixels in the bound, so that the bits '
-        'are learned first.',
+        'is the worst. Each bit weighs 784 pixels in the bound, so that probably the bits are '
+        'learned first.',
     ),
 ]
 
