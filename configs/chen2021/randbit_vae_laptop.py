@@ -12,8 +12,8 @@ Expected: NT-Xent falls to chance at 10 bits; of the paper's autoencoder little 
 (results/chen2021/randbit_vae_laptop): NT-Xent 0.97 and 0.10; the autoencoder 0.96, and 0.82, 0.65
 and 0.87 by seed. A bit weighs 784 pixels in the bound, so that probably the bits are learned first
 and the digit later (in a single try 0.30 with `--config.num_steps=5000`, seed 0); the seed that
-reads least is the one whose bound is worst. So the autoencoder has four times the steps of NT-Xent; that and
-the rate were chosen by seed 0 at 10 bits.
+reads least is the one whose bound is worst. So the autoencoder has four times the steps of NT-Xent;
+that and the rate were chosen by seed 0 at 10 bits.
 Time: 12 runs of 1.5 to 7 minutes on one CPU core.
 Data: `tfds build mnist --file_format=array_record`, 21 MiB.
 """
