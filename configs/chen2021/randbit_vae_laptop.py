@@ -12,9 +12,9 @@ Expected: NT-Xent falls to chance at 10 bits; of the paper's autoencoder little 
 (results/chen2021/randbit_vae_laptop): NT-Xent 0.97 and 0.10; the autoencoder 0.96, and 0.82, 0.65
 and 0.87 by seed.
 A bit weighs 784 pixels in the bound, so that probably the bits are learned first and the digit
-later (single tries of seed 0 and 10 bits read 0.30 after 5,000 steps). So the autoencoder has four times
-the steps of NT-Xent; that and the rate were chosen by seed 0 at 10 bits. Before training the same
-encoder falls by 0.32 to 0.36 from 0 to 10 bits, by a check apart from the runs.
+later (single tries of seed 0 and 10 bits read 0.30 after 5,000 steps). So the autoencoder has four
+times the steps of NT-Xent; that and the rate were chosen by seed 0 at 10 bits. Before training the
+same encoder falls by 0.32 to 0.36 from 0 to 10 bits, by a check apart from the runs.
 Time: 12 runs of 1.5 to 7 minutes on one CPU core.
 Data: `tfds build mnist --file_format=array_record`, 21 MiB.
 """

@@ -47,8 +47,8 @@ CLAIMS = [
         config='configs/chen2021/local_features_laptop.py',
         statistic=(
             'adjusted mutual information of 8 clusters with the known region of the object, the '
-            'last feature maps of SimCLR minus those of the untrained network, whose batch norm has '
-            'its initial statistics'
+            'last feature maps of SimCLR minus those of the untrained network, whose batch norm '
+            'has its initial statistics'
         ),
         of_seed=above_untrained,
         threshold=0.0,
