@@ -1,5 +1,9 @@
 """Intriguing Properties of Contrastive Losses (Chen, Luo and Li, 2021)."""
 
+# A run that leaves the weights as they were drawn and fits batch norm's statistics to the images,
+# which else are those of no data: what a trained encoder is to be compared with.
+BEFORE_TRAINING = {'num_steps': 50, 'optimizer.learning_rate': 1e-9}
+
 
 def five_losses(dimensions, tau=0.2):
     """The five losses of the paper's tables, as forms of the generalized one.

