@@ -28,13 +28,18 @@ def say(records, waiting):
 
 
 def summary(records, waiting):
-    """How many claims got which verdict, in one sentence."""
-    counts = Counter(record['verdict'] for record in records)
-    return (
-        f'{len(records)} of {len(records) + len(waiting)} claims are judged: {counts["holds"]} '
-        f'hold, {counts["does_not_hold"]} do not, {counts["inconclusive"]} are inconclusive at '
-        'this scale.'
-    )
+    """How many of the paper's claims got which verdict, then of our own checks: a sentence each."""
+    sentences = []
+    for ours, what in ((False, "of the paper's claims"), (True, 'of our own checks')):
+        own = Counter(record['verdict'] for record in records if record['ours'] is ours)
+        judged, of_all = own.total(), own.total() + sum(claim.ours is ours for claim, _ in waiting)
+        if of_all:
+            sentences.append(
+                f'{judged} of {of_all} {what} are judged: {own["holds"]} hold, '
+                f'{own["does_not_hold"]} do not, {own["inconclusive"]} are inconclusive at this '
+                'scale.'
+            )
+    return ' '.join(sentences)
 
 
 def interval(record):
@@ -81,8 +86,9 @@ def verdicts(records, waiting):
         verdict = WORDS[record['verdict']]
         if record['verdict'] != 'holds' and record['scale_needed']:
             verdict += f'; {record["scale_needed"]}'
+        source = f'{record["source"]}; our check' if record['ours'] else record['source']
         cells = (
-            record['id'], f'{record["claim"]} ({record["source"]})', record['statistic'], paper,
+            record['id'], f'{record["claim"]} ({source})', record['statistic'], paper,
             interval(record), len(record['seeds']),
             requirement(record['threshold'], record['direction']), verdict,
         )  # fmt: skip

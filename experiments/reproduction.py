@@ -140,7 +140,7 @@ def judged(paper, claims, there):
 
 def record_of(claim, found, made):
     """A claim as claims.json has it."""
-    said = ('id', 'claim', 'source', 'statistic', 'threshold', 'direction')
+    said = ('id', 'claim', 'source', 'ours', 'statistic', 'threshold', 'direction')
     return {
         **{name: getattr(claim, name) for name in said},
         **found,

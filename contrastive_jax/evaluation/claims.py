@@ -27,6 +27,7 @@ class Claim(NamedTuple):
       direction: 'above', 'below' or 'within'.
       paper_value: the statistic from the paper's own numbers, or None.
       scale_needed: what scale could show it where this one cannot, or ''.
+      ours: whether it is a check of ours, a control or a comparison, and not the paper's sentence.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Claim(NamedTuple):
     direction: str
     paper_value: float | None = None
     scale_needed: str = ''
+    ours: bool = False
 
 
 def value(rows, metric, where):

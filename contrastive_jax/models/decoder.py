@@ -61,7 +61,7 @@ def variational_decoder(image_shape, constant_channels=0, *, dimensions=32, widt
       widths: of the dense layers between the code and the image; () for none.
 
     Raises:
-      BadInput: a size below 1.
+      BadInput: a size below 1, or no channel that varies over the places.
 
     Source: Kingma and Welling 2014, App. C, whose decoder has one hidden layer.
     """
@@ -74,5 +74,10 @@ def variational_decoder(image_shape, constant_channels=0, *, dimensions=32, widt
         raise BadInput(
             f'config.decoder.widths is {widths!r}; it must be numbers of at least 1, such as '
             '(256,), or () for none.'
+        )
+    if not 0 <= constant_channels < image_shape[-1]:
+        raise BadInput(
+            f'constant_channels is {constant_channels}; of images of {image_shape[-1]} channels it '
+            f'must be from 0 to {image_shape[-1] - 1}.'
         )
     return VariationalDecoder(tuple(image_shape), dimensions, tuple(widths), constant_channels)

@@ -36,7 +36,6 @@ class Checkpoints:
         directory = storage.path(workdir) / 'checkpoints'
         self.directory = directory if storage.in_bucket(directory) else directory.resolve()
         self._unsealed = self._failure = None
-        logging.getLogger('asyncio').addFilter(_of_no_checkpoint)
         self._manager = ocp.CheckpointManager(
             self.directory,
             options=ocp.CheckpointManagerOptions(
@@ -74,6 +73,8 @@ class Checkpoints:
           RunFailed: this save, or the one before, failed.
         """
         self.wait()
+        _SAVED_INTO.add(str(self.directory))
+        logging.getLogger('asyncio').addFilter(_of_no_checkpoint)
         try:
             with self._failures_named(step):
                 # Orbax warns of a save without metrics; this one is never the best.
@@ -259,14 +260,19 @@ def _by_name(state):
     }
 
 
+# The directories that this process has saved into; their writes may outlive a `Checkpoints`.
+_SAVED_INTO = set()
+
+
 def _of_no_checkpoint(record):
-    """Whether asyncio's record is of something else than one of a checkpoint's many writes.
+    """Whether asyncio's record is of something else than one of the many writes of our checkpoints.
 
     Orbax tells of the first that fails, which is enough; asyncio logs the others, each with its
     traceback, whenever it collects them.
     """
     message = record.getMessage()
-    return not ('never retrieved' in message and '/checkpoints/' in message)
+    ours = any(f'{directory}/' in message for directory in _SAVED_INTO)
+    return not (ours and 'never retrieved' in message)
 
 
 def _score(metrics):

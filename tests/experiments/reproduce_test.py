@@ -86,7 +86,8 @@ def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatc
     assert [record['id'] for record in records] == ['1a']
     assert set(records[0]) >= {
         'id', 'claim', 'source', 'statistic', 'threshold', 'direction', 'estimate', 'low', 'high',
-        'seeds', 'verdict', 'command', 'scale', 'config', 'commit', 'machine', 'paper_value',
+        'seeds', 'verdict', 'ours', 'command', 'scale', 'config', 'commit', 'machine',
+        'paper_value',
     }  # fmt: skip
     assert records[0]['seeds'] == [0, 1, 2]
     rows = published.read_rows(root / 'results/tiny/bits')
@@ -106,10 +107,18 @@ def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatc
     assert (root / 'experiments/tiny/README.md').read_text() == page
 
 
-def test_the_summary_counts_each_verdict():
-    records = [{'verdict': verdict} for verdict in ('holds', 'does_not_hold', 'holds')]
-    assert paper_page.summary(records, waiting=['one']) == (
-        '3 of 4 claims are judged: 2 hold, 1 do not, 0 are inconclusive at this scale.'
+def test_the_summary_counts_each_verdict_of_the_paper_and_of_our_own_checks():
+    records = [
+        {'verdict': verdict, 'ours': False} for verdict in ('holds', 'does_not_hold', 'holds')
+    ]
+    of_paper = "3 of 4 of the paper's claims are judged: 2 hold, 1 do not, 0 are inconclusive at "
+    waiting = [(claim('1a', None, ''), 'not run')]
+    assert paper_page.summary(records, waiting) == of_paper + 'this scale.'
+    own = claim('1b', None, '')._replace(ours=True)
+    checks = [{'verdict': 'inconclusive', 'ours': True}]
+    assert paper_page.summary(records + checks, [*waiting, (own, 'not run')]) == (
+        f'{of_paper}this scale. 1 of 2 of our own checks are judged: 0 hold, 0 do not, 1 are '
+        'inconclusive at this scale.'
     )
 
 

@@ -3,7 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
+from contrastive_jax.errors import BadInput
 from contrastive_jax.models.decoder import LARGEST_LOG_VARIANCE, variational_decoder
 
 
@@ -56,3 +58,10 @@ def test_constant_channels_are_those_of_a_decoder_with_one_kernel_at_all_places(
     whole = variational_decoder(shape, dimensions=4, widths=(width,))
     expected, *_ = whole.apply({'params': params}, features, key)
     np.testing.assert_allclose(outputs, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize('constant', [-1, 3, 4])
+def test_some_channel_varies(constant):
+    sentence = f'constant_channels is {constant}; of images of 3 channels it must be from 0 to 2'
+    with pytest.raises(BadInput, match=sentence):
+        variational_decoder((2, 2, 3), constant)

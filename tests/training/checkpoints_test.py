@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import itertools
+import logging
 
 import jax
 import jax.numpy as jnp
@@ -178,20 +179,32 @@ def test_a_save_that_fails_in_the_background_is_told_at_the_next_look(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ('reason', 'reports'),
-    [('Error writing .zarray at gs://bucket/run/checkpoints/60/default', 0), ('another', 1)],
+    ('place', 'reports'),
+    [
+        ('saved/checkpoints/1/default', 0),
+        ('saved/checkpoints_of_another/1', 1),
+        ('other/checkpoints/1/default', 1),  # only read
+        ('elsewhere', 1),
+    ],
 )
-def test_of_writes_that_nobody_awaits_asyncio_reports_only_others(
-    tmp_path, caplog, reason, reports
+def test_asyncio_tells_of_every_lost_write_but_those_of_our_checkpoints(
+    tmp_path, caplog, place, reports
 ):
-    Checkpoints(tmp_path).close()
+    saved_at(tmp_path / 'saved', 1).close()
+    Checkpoints(tmp_path / 'other').close()
     loop = asyncio.new_event_loop()
     future = loop.create_future()
-    future.set_exception(ValueError(reason))
+    future.set_exception(ValueError(f'Error writing .zarray at {tmp_path / place}'))
     del future
     gc.collect()
     loop.close()
     assert [record.name for record in caplog.records] == ['asyncio'] * reports
+
+
+def test_asyncio_tells_what_else_it_has_to_say_of_a_checkpoint(tmp_path, caplog):
+    saved_at(tmp_path, 1).close()
+    logging.getLogger('asyncio').warning('Executing %s took 2 s', tmp_path / 'checkpoints' / '1')
+    assert [record.levelname for record in caplog.records] == ['WARNING']
 
 
 @pytest.mark.parametrize(('before', 'after'), [(4, 2), (4, 1), (1, 4)])

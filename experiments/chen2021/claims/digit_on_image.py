@@ -49,7 +49,7 @@ def range_of_trades(rows):
     return max(trades) - min(trades) - sum(trades) / len(trades) / 4
 
 
-def _of_order(number, what, metric, direction, claim):
+def _of_order(number, what, metric, direction, claim, ours=False):
     return Claim(
         id=number,
         claim=claim,
@@ -59,6 +59,7 @@ def _of_order(number, what, metric, direction, claim):
         of_seed=lambda rows: order(rows, metric),
         threshold=0.0,
         direction=direction,
+        ours=ours,
     )
 
 
@@ -75,7 +76,8 @@ CLAIMS = [
         "the digit's accuracy, of a probe that is fitted to all digits,",
         'test_accuracy_all_digits',
         'above',
-        'That is so as well where the classifier has seen all the digits (our control).',
+        'That is so as well where the classifier has seen all the digits.',
+        ours=True,
     ),
     _of_order(
         '8c',

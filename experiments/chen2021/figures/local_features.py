@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from configs.chen2021.local_features_laptop import SIMCLR, SUPERVISED
+from configs.chen2021 import BEFORE_TRAINING
+from configs.chen2021.local_features_laptop import SIMCLR, SUPERVISED, TRAINING
 from contrastive_jax import reporting
 
 RAW = 'raw pixels'
-# By the loss and whether the run has trained.
-NAMES = {
-    (SIMCLR, True): 'SimCLR',
-    (SUPERVISED, True): 'supervised',
-    (SIMCLR, False): 'before training',
+# Name of a line -> the values of its rows.
+SHOWN = {
+    'SimCLR': {'loss': SIMCLR, **TRAINING},
+    'supervised': {'loss': SUPERVISED, **TRAINING},
+    'before training': {'loss': SIMCLR, **BEFORE_TRAINING},
 }
 
 
@@ -61,7 +62,8 @@ def draw_agreement(rows, path):
     """Draws how far clusters follow known regions by layer, a panel for each number of clusters.
 
     Args:
-      rows: of results.csv, dicts with `loss`, `steps`, `seed` and `agreement_<K>_<layer>`.
+      rows: of results.csv, dicts with the fields of `SHOWN`, `seed` and `agreement_<K>_<layer>`;
+        a line without rows is left out.
       path: of the PNG.
     """
     from matplotlib.figure import Figure
@@ -74,8 +76,10 @@ def draw_agreement(rows, path):
     figure = Figure(figsize=(4.6 * len(clusters), 4.2), layout='constrained')
     panels = figure.subplots(1, len(clusters), sharey=True, squeeze=False)[0]
     for plot, k in zip(panels, clusters, strict=True):
-        for marker, (kind, name) in zip('osv', NAMES.items(), strict=True):
-            own = [row for row in rows if (row['loss'], row['steps'] > 0) == kind]
+        for marker, (name, values) in zip('osv', SHOWN.items(), strict=True):
+            own = [row for row in rows if values.items() <= row.items()]
+            if not own:
+                continue
             points = [
                 reporting.average_over_seeds(own, ['loss'], f'agreement_{k}_{layer}')[0]
                 for layer in layers

@@ -7,15 +7,17 @@ from experiments.chen2021.claims import colour, local_features
 
 
 def test_the_agreement_is_of_the_last_maps_of_simclr_against_pixels_and_the_untrained():
-    columns = ('agreement_8_pixels', 'agreement_8_block_group_1', 'agreement_8_block_group_3')
+    simclr, supervised, before = [
+        point for point in local_features_laptop.sweep() if point['seed'] == 0
+    ]
+    deepest = {'agreement_8_block_group_3': 0.75}
+    other = {'agreement_8_block_group_1': 0.9, 'agreement_4_block_group_3': 0.8}
+    other |= {'agreement_4_pixels': 0.7}
+    # The pixels of the other two rows are no run of SimCLR's.
     rows = [
-        {'loss': loss, 'steps': steps, 'seed': 0}
-        | dict(zip(columns, (0.25, 0.9, deepest), strict=True))
-        for loss, steps, deepest in (
-            (local_features_laptop.SIMCLR, 500, 0.75),
-            (local_features_laptop.SUPERVISED, 500, 0.0),
-            (local_features_laptop.SIMCLR, 0, 0.375),
-        )
+        {**before, **other, 'agreement_8_pixels': 0.6, 'agreement_8_block_group_3': 0.375},
+        {**supervised, **other, 'agreement_8_pixels': 0.5, 'agreement_8_block_group_3': 0.0},
+        {**simclr, **other, 'agreement_8_pixels': 0.25, **deepest},
     ]
     found = {claim.id: claim.of_seed(rows) for claim in local_features.CLAIMS}
     assert found == {'10a': pytest.approx(0.5), '10b': pytest.approx(0.375)}

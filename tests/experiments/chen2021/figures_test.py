@@ -4,9 +4,23 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from configs.chen2021 import colour_laptop, randbit_temperatures_laptop
-from configs.chen2021.local_features_laptop import SIMCLR, SUPERVISED
+from configs.chen2021 import colour_laptop, local_features_laptop, randbit_temperatures_laptop
+from contrastive_jax import reporting
 from experiments.chen2021.figures import colour, datasets, local_features, randbit
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The lines that are drawn, as they come: (label, places, means)."""
+    lines = []
+    monkeypatch.setattr(
+        reporting,
+        'draw_points',
+        lambda plot, places, points, label, **style: lines.append(
+            (label, list(places), [point['mean'] for point in points])
+        ),
+    )
+    return lines
 
 
 def test_strengths_are_named_by_their_views():
@@ -25,48 +39,36 @@ def test_both_probes_are_drawn_against_the_jitter(tmp_path):
 
 
 @pytest.mark.filterwarnings('ignore:No artists with labels')
-def test_agreement_is_drawn_by_layer(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        local_features.reporting,
-        'draw_points',
-        lambda plot, places, points, label, **style: drawn.append(
-            (label, [point['mean'] for point in points])
-        ),
-    )
+@pytest.mark.parametrize('names', [('SimCLR', 'supervised', 'before training'), ('supervised',)])
+def test_agreement_is_drawn_by_layer(tmp_path, drawn, names):
     levels = {'pixels': 0.1, 'block_group_1': 0.2, 'block_group_2': 0.3}
+    order = list(local_features.SHOWN)
     rows = [
-        {'loss': loss, 'steps': steps, 'seed': seed}
+        point
         | {
-            f'agreement_{k}_{layer}': level + at + k + seed
+            f'agreement_{k}_{layer}': level + place + k + point['seed']
             for layer, level in levels.items()
             for k in (4, 8)
         }
-        for at, (loss, steps) in enumerate([(SIMCLR, 500), (SUPERVISED, 500), (SIMCLR, 0)])
-        for seed in range(3)
+        for point in local_features_laptop.sweep()
+        for place, (name, values) in enumerate(local_features.SHOWN.items())
+        if name in names and values.items() <= point.items()
     ]
+    assert len(rows) == 3 * len(names)
     local_features.draw_agreement(rows, tmp_path / 'figure.png')
     assert (tmp_path / 'figure.png').stat().st_size > 0
-    names = ('SimCLR', 'supervised', 'before training')
-    labels = [f'{name} (mean of 3 seeds)' for name in names]
-    assert [label for label, _ in drawn] == 2 * labels
+    assert [label for label, *_ in drawn] == 2 * [f'{name} (mean of 3 seeds)' for name in names]
     # The mean over seeds adds 1.
     expected = [
-        [k + at + 1 + level for level in levels.values()] for k in (4, 8) for at in range(3)
+        [k + order.index(name) + 1 + level for level in levels.values()]
+        for k in (4, 8)
+        for name in names
     ]
-    np.testing.assert_allclose([means for _, means in drawn], expected)
+    np.testing.assert_allclose([means for *_, means in drawn], expected)
 
 
 @pytest.mark.filterwarnings('ignore:No artists with labels')
-def test_bits_are_drawn_by_temperature_and_by_weight(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        randbit.reporting,
-        'draw_points',
-        lambda plot, places, points, label, **style: drawn.append(
-            (label, places, [point['mean'] for point in points])
-        ),
-    )
+def test_bits_are_drawn_by_temperature_and_by_weight(tmp_path, drawn):
     losses = {point['loss'] for point in randbit_temperatures_laptop.sweep()}
     level = {loss: place / 10 for place, loss in enumerate(sorted(losses))}
     rows = [
