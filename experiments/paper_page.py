@@ -30,14 +30,13 @@ def say(records, waiting):
 def summary(records, waiting):
     """How many of the paper's claims got which verdict, then of our own checks: a sentence each."""
     sentences = []
-    for ours, what in ((False, "of the paper's claims"), (True, 'of our own checks')):
+    for ours, what in ((False, 'claims of the paper'), (True, 'checks of our own')):
         own = Counter(record['verdict'] for record in records if record['ours'] is ours)
         judged, of_all = own.total(), own.total() + sum(claim.ours is ours for claim, _ in waiting)
         if of_all:
             sentences.append(
-                f'{judged} of {of_all} {what} are judged: {own["holds"]} hold, '
-                f'{own["does_not_hold"]} do not, {own["inconclusive"]} are inconclusive at this '
-                'scale.'
+                f'Of {of_all} {what}, {judged} are judged: hold {own["holds"]}, do not hold '
+                f'{own["does_not_hold"]}, inconclusive at this scale {own["inconclusive"]}.'
             )
     return ' '.join(sentences)
 
@@ -117,7 +116,8 @@ def table(items, there):
     yield '|---|---|---|---|---|'
     for item in items:
         name = Path(item['laptop_config']).stem
-        state = item['without_runs'] or ('run' if name in there else 'not run')
+        ran = name in there and f'run on {there[name][1]["data"]}'
+        state = item['without_runs'] or ran or 'not run'
         full = Path(item['full_config']).stem
         cells = (item['item'], full and f'`{full}`', name and f'`{name}`', item['claims'], state)
         yield f'| {" | ".join(cells)} |'

@@ -53,7 +53,11 @@ def reproduce(paper, workdir, *, results='', only=(), data_dir='', judge=False):
                 print(f'{name} was not run: {error}', flush=True)
         if published.is_current(own, config, points):
             rows = published.read_rows(own)
-            made = {'scale': published.scale_of(config, points), **published.read_record(own)}
+            made = {
+                'scale': published.scale_of(config, points),
+                'data': config.data.source.partition(',')[0],
+                **published.read_record(own),
+            }
             there[name] = rows, made
             draw = drawings.get(name, functools.partial(draw_sweep, module, config, points))
             draw(rows, own / 'figure.png')

@@ -79,6 +79,7 @@ def test_the_published_verdicts_follow_from_the_published_rows(paper):
         assert math.isclose(found['estimate'], record['estimate'], rel_tol=1e-9, abs_tol=1e-12)
         assert f'| {claim.id} | {claim.claim} ' in page
         assert paper_page.interval(record) in page
+        assert record['verdict'] == 'holds' or record['scale_needed'], claim.id
         made = published.read_record(directory)
         assert f'--only={directory.name}' in made['command']
     judged = {record['id'] for record in records}

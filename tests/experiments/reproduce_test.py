@@ -97,7 +97,7 @@ def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatc
     assert page.startswith('Before.\n<!-- begin')
     assert page.endswith('<!-- end -->\nAfter.\n')
     assert 'what stood here' not in page
-    assert '| Fig. 1 |  | `bits` | 1a | run |' in page
+    assert '| Fig. 1 |  | `bits` | 1a | run on digits |' in page
     assert '| Fig. 2 |  | `more` | 2a | not run |' in page
     assert '| Fig. 3 |  |  |  | not reproduced: needs a pod |' in page
 
@@ -111,14 +111,17 @@ def test_the_summary_counts_each_verdict_of_the_paper_and_of_our_own_checks():
     records = [
         {'verdict': verdict, 'ours': False} for verdict in ('holds', 'does_not_hold', 'holds')
     ]
-    of_paper = "3 of 4 of the paper's claims are judged: 2 hold, 1 do not, 0 are inconclusive at "
+    of_paper = (
+        'Of 4 claims of the paper, 3 are judged: hold 2, do not hold 1, inconclusive at this '
+        'scale 0.'
+    )
     waiting = [(claim('1a', None, ''), 'not run')]
-    assert paper_page.summary(records, waiting) == of_paper + 'this scale.'
+    assert paper_page.summary(records, waiting) == of_paper
     own = claim('1b', None, '')._replace(ours=True)
     checks = [{'verdict': 'inconclusive', 'ours': True}]
     assert paper_page.summary(records + checks, [*waiting, (own, 'not run')]) == (
-        f'{of_paper}this scale. 1 of 2 of our own checks are judged: 0 hold, 0 do not, 1 are '
-        'inconclusive at this scale.'
+        f'{of_paper} Of 2 checks of our own, 1 are judged: hold 0, do not hold 0, inconclusive at '
+        'this scale 1.'
     )
 
 

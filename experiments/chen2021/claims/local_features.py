@@ -53,7 +53,8 @@ CLAIMS = [
         threshold=0.0,
         direction='above',
         paper_value=None,
-        scale_needed='',
+        scale_needed='Not known: more seeds, or a network of which more than the last layer is '
+        'deep (configs/chen2021/local_features.py).',
         ours=True,
     ),
 ]
