@@ -112,13 +112,14 @@ def figures(paper, items, there):
 
 def table(items, there):
     """Lines: every item of the paper, with its configs and whether they were run."""
-    yield from ('', '## Items', '', '| item | full scale (not run) | laptop | claims | state |')
+    yield from ('', '## Items', '', '| item | full scale | laptop | claims | state |')
     yield '|---|---|---|---|---|'
     for item in items:
         name = Path(item['laptop_config']).stem
         ran = name in there and f'run on {there[name][1]["data"]}'
         state = item['without_runs'] or ran or 'not run'
         full = Path(item['full_config']).stem
-        cells = (item['item'], full and f'`{full}`', name and f'`{name}`', item['claims'], state)
+        full = full and f'`{full}`' + ('' if full in there else ', not run')
+        cells = (item['item'], full, name and f'`{name}`', item['claims'], state)
         yield f'| {" | ".join(cells)} |'
     yield ''

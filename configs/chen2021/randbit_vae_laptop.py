@@ -27,7 +27,7 @@ BOUND = dict(loss='evidence_lower_bound', decoder='dimensions=32,widths=(256,)',
 METHODS = {
     'NT-Xent': {**CONTRAST, **TRAINING},
     'variational autoencoder': {**BOUND, **TRAINING},
-    'before training': {**CONTRAST, **BEFORE_TRAINING},
+    'before training': {**BOUND, **BEFORE_TRAINING},
 }
 
 
