@@ -4,6 +4,7 @@ It runs in a process of its own, with any Python that has TensorFlow, and import
 but the clock:
 
 python -m benchmarks.tensorflow_peer digits.npz bits batch steps [compile]
+python -m benchmarks.tensorflow_peer accuracy digits.npz bits batch temperature seed
 
 Source: Chen 2021, the official RandBit notebook; written from a description of what it does.
 """
@@ -17,7 +18,7 @@ import tensorflow as tf
 
 from benchmarks.timing import serve
 
-SIDE, TEMPERATURE, DECAY = 28, 0.05, 1e-4
+SIDE, TEMPERATURE, DECAY = 28, 0.05, 1e-4  # the temperature that is timed
 STEPS_OF_RUN = 600
 
 
@@ -36,15 +37,20 @@ def crop(image):
 
 
 def example(image, label, *, bits):
-    """Two views [28, 28, 1 + bits] of one image: the bits are those of a hash of its JPEG file."""
+    """Two views [28, 28, 1 + bits] of one image."""
     pixels = tf.cast(image, tf.float32) / 255.0
     views = [tf.ensure_shape(crop(pixels), (SIDE, SIDE, 1)) for _ in range(2)]
-    if bits:
-        code = tf.strings.to_hash_bucket_fast(tf.io.encode_jpeg(image), 2**bits)
-        code = tf.bitwise.right_shift(code, tf.range(bits, dtype=tf.int64)) % 2
-        channels = tf.broadcast_to(tf.cast(code, tf.float32), (SIDE, SIDE, bits))
-        views = [tf.concat([view, channels], axis=-1) for view in views]
-    return *views, label
+    return *(with_bits(image, view, bits) for view in views), label
+
+
+def with_bits(image, view, bits):
+    """A view of an image with the bits of a hash of the image's JPEG file."""
+    if not bits:
+        return view
+    code = tf.strings.to_hash_bucket_fast(tf.io.encode_jpeg(image), 2**bits)
+    code = tf.bitwise.right_shift(code, tf.range(bits, dtype=tf.int64)) % 2
+    channels = tf.broadcast_to(tf.cast(code, tf.float32), (SIDE, SIDE, bits))
+    return tf.concat([view, channels], axis=-1)
 
 
 def batches(images, labels, bits, batch):
@@ -78,9 +84,9 @@ def networks(channels):
     )
 
 
-def train_step_of(channels, compiled):
+def train_step_of(models, temperature=TEMPERATURE, compiled=False):
     """The function (first views, second views, labels) -> loss that takes one step of Adam."""
-    encoder, head, classifier = models = networks(channels)
+    encoder, head, classifier = models
     weights = [weight for model in models for weight in model.trainable_variables]
     kernels = [
         weight for model in (encoder, head) for weight in model.trainable_variables
@@ -100,7 +106,7 @@ def train_step_of(channels, compiled):
         with tf.GradientTape() as tape:
             features = [encoder(view, training=True) for view in (first, second)]
             a, b = (tf.math.l2_normalize(head(rows, training=True), axis=1) for rows in features)
-            logits = tf.matmul(a, b, transpose_b=True) / TEMPERATURE
+            logits = tf.matmul(a, b, transpose_b=True) / temperature
             own = tf.range(tf.shape(logits)[0])
             loss = entropy(own, logits) + entropy(own, tf.transpose(logits))
             loss += entropy(labels, classifier(tf.stop_gradient(features[0]), training=True))
@@ -116,7 +122,7 @@ def main(path, bits, batch, steps, form=''):
     data = np.load(path)
     bits, batch, steps = int(bits), int(batch), int(steps)
     feed = batches(data['images'], data['labels'], bits, batch)
-    step = train_step_of(1 + bits, form == 'compile')
+    step = train_step_of(networks(1 + bits), compiled=form == 'compile')
 
     def train():
         for _ in range(steps):
@@ -126,5 +132,24 @@ def main(path, bits, batch, steps, form=''):
     serve(train)
 
 
+def print_accuracy(path, bits, batch, temperature, seed):
+    """Trains as long as the notebook does and prints the online classifier's test accuracy."""
+    keras.utils.set_random_seed(int(seed))
+    data, bits = np.load(path), int(bits)
+    models = encoder, _, classifier = networks(1 + bits)
+    step = train_step_of(models, float(temperature))
+    feed = batches(data['images'], data['labels'], bits, int(batch))
+    for _ in range(STEPS_OF_RUN - 1):  # the notebook counts from 1
+        step(*next(feed))
+    test = tf.data.Dataset.from_tensor_slices(data['test_images']).map(
+        lambda image: with_bits(image, tf.cast(image, tf.float32) / 255.0, bits)
+    )
+    logits = [classifier(encoder(views, training=False)) for views in test.batch(1000)]
+    print(np.mean(np.argmax(np.concatenate(logits), axis=1) == data['test_labels']))
+
+
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    if sys.argv[1] == 'accuracy':
+        print_accuracy(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])

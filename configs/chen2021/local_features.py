@@ -42,8 +42,8 @@ def get_config(arg=''):
 def sweep():
     """SimCLR and its supervised twin, which sees no colour distortion."""
     return [
-        {'loss': 'nt_xent,temperature=0.2', 'views': 'simclr_imagenet'},
-        {'loss': 'cross_entropy', 'views': 'crop_and_flip'},
+        {'loss': 'nt_xent,temperature=0.2', 'views.name': 'simclr_imagenet'},
+        {'loss': 'cross_entropy', 'views.name': 'crop_and_flip'},
     ]
 
 

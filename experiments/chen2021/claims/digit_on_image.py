@@ -23,10 +23,13 @@ def order(rows, metric):
     return sum(found) / len(found)
 
 
-def supervised_range(rows):
-    """The largest minus the smallest supervised accuracy on the object."""
+def supervised_change(rows):
+    """The supervised accuracy on the object with the most digits minus with the fewest.
+
+    Not its range, which noise alone makes positive.
+    """
     _, values = curve(rows, 'cross_entropy', 'test_accuracy_object')
-    return max(values) - min(values)
+    return values[-1] - values[0]
 
 
 def range_of_trades(rows):
@@ -93,10 +96,10 @@ CLAIMS = [
         claim='With labels of the object the number of digits has little impact on its accuracy.',
         source='Sec. 4.2, Fig. 6a',
         config=CONFIG,
-        statistic='range of the supervised accuracy on the object over the numbers of digits',
-        of_seed=supervised_range,
-        threshold=POINT,
-        direction='below',
+        statistic='supervised accuracy on the object with the most digits minus with the fewest',
+        of_seed=supervised_change,
+        threshold=(-POINT, POINT),
+        direction='within',
         scale_needed=f'On 400 test images one point is within the noise; {LARGER}',
     ),
     Claim(

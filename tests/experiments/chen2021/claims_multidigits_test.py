@@ -40,7 +40,7 @@ def test_the_fall_of_the_small_digit_and_what_the_temperature_does():
     rows = rows_of(multidigits_size_laptop, accuracy)
     assert OF['7c'](rows) == pytest.approx(-0.02 * 24)
     assert OF['7d'](rows) == pytest.approx(0)
-    assert OF['7e'](rows) == pytest.approx(0.01 * 15)  # 27 pixels beside 12
+    assert OF['7e'](rows) == pytest.approx(0.01 * 24)  # 36 pixels beside 12
 
 
 def test_the_values_of_the_paper_are_those_of_its_tables():

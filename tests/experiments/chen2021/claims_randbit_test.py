@@ -85,7 +85,7 @@ def test_what_the_notebook_prints_passes_and_another_number_does_not():
 
 
 def test_each_claim_reads_axes_that_its_sweep_has_with_three_seeds():
-    read = {'4a': ['data.num_bits'], '4b': ['data.num_bits']}
+    read = {'4a': ['data.num_bits'], '4b': ['data.num_bits'], '5c': ['loss', 'data.num_bits']}
     read |= dict.fromkeys(('6a', '6b'), ['loss', 'data.num_bits'])
     for claim in randbit.CLAIMS:
         module = importlib.import_module('.'.join(Path(claim.config).with_suffix('').parts))
