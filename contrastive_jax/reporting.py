@@ -11,6 +11,7 @@ from contrastive_jax import storage
 # Columns that every row ends with.
 LAST = ('steps', 'seconds', 'workdir')
 MOST_LINES = 9  # of a figure whose legend stands inside
+MOST_TICKS = 10  # as many values of an axis are named one by one
 
 
 def interval_of(score):
@@ -123,7 +124,11 @@ def draw_sweep(path, rows, axes, figure):
             xytext=(-4, -4), textcoords='offset points', ha='right', va='top', color='0.3',
         )  # fmt: skip
     if all(isinstance(row[x], int) for row in rows):
-        plot.xaxis.set_major_locator(MaxNLocator(integer=True))
+        values = {row[x] for row in rows}.union(*(own['x'] for own in figure.get('references', ())))
+        if len(values) <= MOST_TICKS:
+            plot.set_xticks(sorted(values))
+        else:
+            plot.xaxis.set_major_locator(MaxNLocator(integer=True))
     plot.set_xlabel(figure.get('x_label', x))
     plot.set_ylabel(figure.get('y_label', y))
     plot.set_title(figure.get('title', f'{y} against {x}'))

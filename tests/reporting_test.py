@@ -36,6 +36,19 @@ def test_any_axis_is_drawn(tmp_path, values):
     assert [path.name for path in tmp_path.iterdir()] == ['figure.png']
 
 
+@pytest.mark.parametrize('count', [3, 40])
+def test_a_few_whole_numbers_are_named_one_by_one_with_those_of_references(
+    tmp_path, monkeypatch, count
+):
+    ticks = []
+    monkeypatch.setattr('matplotlib.axes.Axes.set_xticks', lambda axes, at: ticks.extend(at))
+    rows = [{'x': 4 * place, 'seed': 0, 'test_accuracy': 0.5} for place in range(count)]
+    reference = dict(label='theirs', x=(0, 5), y=(0.1, 0.2))
+    figure = {'x': 'x', 'y': 'test_accuracy', 'references': [reference]}
+    reporting.draw_sweep(tmp_path / 'figure.png', rows, ['x'], figure)
+    assert ticks == ([0, 4, 5, 8] if count == 3 else [])
+
+
 def test_the_seed_may_be_the_axis(tmp_path):
     rows = [{'seed': seed, 'test_accuracy': 0.5} for seed in (0, 1)]
     reporting.draw_sweep(tmp_path / 'f.png', rows, ['seed'], {'x': 'seed', 'y': 'test_accuracy'})

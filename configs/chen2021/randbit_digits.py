@@ -54,7 +54,7 @@ def figure(config):
         chance=0.1,
         references=[
             dict(
-                label='notebook of the paper (full MNIST, temperature 0.2)',
+                label='notebook of the paper: online classifier, full MNIST, temperature 0.2',
                 x=(0, 5, 10, 15, 20),
                 y=(0.8998, 0.3299, 0.1035, 0.1003, 0.0989),
             )

@@ -72,6 +72,7 @@ def figure(config):
         y='online_accuracy',
         y_label='accuracy of the online classifier on digits',
         chance=0.1,
+        label=lambda point: f'ours, temperature {point["loss.temperature"]}',
         references=[
             dict(
                 label=f'notebook, temperature {temperature}',

@@ -53,10 +53,11 @@ def test_every_item_has_configs_or_a_reason(paper):
 def test_every_claim_is_of_an_item_and_of_its_config(paper):
     claims = {claim.id: claim for claim in claims_of(paper)}
     assert len(claims) == len(claims_of(paper))
-    listed = {name: item for item in items_of(paper) for name in item['claims'].split()}
-    assert set(listed) == set(claims)
-    for name, claim in claims.items():
-        assert claim.config == listed[name]['laptop_config'], name
+    listed = [(name, item) for item in items_of(paper) for name in item['claims'].split()]
+    assert {name for name, _ in listed} == set(claims)
+    for name, item in listed:
+        assert claims[name].config == item['laptop_config'], (name, item['item'])
+    for claim in claims.values():
         assert claim.direction in DIRECTIONS
         assert (claim.direction == 'within') == isinstance(claim.threshold, tuple)
     assert {int(name.rstrip('abcdefghijklmnopqrstuvwxyz')) for name in claims} == set(CLAIMS[paper])
@@ -71,12 +72,13 @@ def test_the_published_verdicts_follow_from_the_published_rows(paper):
         claim = claims[record['id']]
         directory = ROOT / 'results' / paper / Path(claim.config).stem
         found = judge(claim, published.read_rows(directory))
-        assert found['verdict'] == record['verdict'], claim.id
-        for name in ('ours', 'statistic', 'direction', 'paper_value'):
+        assert (found['verdict'], found['seeds']) == (record['verdict'], record['seeds']), claim.id
+        for name in ('source', 'ours', 'statistic', 'direction', 'paper_value', 'scale_needed'):
             assert record[name] == getattr(claim, name)
         threshold = record['threshold']
         assert claim.threshold == (tuple(threshold) if isinstance(threshold, list) else threshold)
-        assert math.isclose(found['estimate'], record['estimate'], rel_tol=1e-9, abs_tol=1e-12)
+        for name in ('estimate', 'low', 'high'):
+            assert math.isclose(found[name], record[name], rel_tol=1e-9, abs_tol=1e-12)
         assert f'| {claim.id} | {claim.claim} ' in page
         assert paper_page.interval(record) in page
         assert record['verdict'] == 'holds' or record['scale_needed'], claim.id

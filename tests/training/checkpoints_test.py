@@ -15,7 +15,7 @@ from contrastive_jax.errors import BadInput, RunFailed
 from contrastive_jax.training import digests
 from contrastive_jax.training import state as states
 from contrastive_jax.training.build import build
-from contrastive_jax.training.checkpoints import Checkpoints
+from contrastive_jax.training.checkpoints import Checkpoints, _of_no_checkpoint
 
 
 def equal(a, b):
@@ -199,6 +199,16 @@ def test_asyncio_tells_of_every_lost_write_but_those_of_our_checkpoints(
     gc.collect()
     loop.close()
     assert [record.name for record in caplog.records] == ['asyncio'] * reports
+
+
+def test_asyncio_is_silent_of_writes_into_our_bucket(monkeypatch):
+    monkeypatch.setattr(
+        'contrastive_jax.training.checkpoints._SAVED_INTO', {'gs://bucket/run/checkpoints'}
+    )
+    message = 'Task exception was never retrieved: Error writing .zarray at gs://bucket/{}/60'
+    record = logging.makeLogRecord({'msg': message.format('run/checkpoints')})
+    assert not _of_no_checkpoint(record)
+    assert _of_no_checkpoint(logging.makeLogRecord({'msg': message.format('another')}))
 
 
 def test_asyncio_tells_what_else_it_has_to_say_of_a_checkpoint(tmp_path, caplog):

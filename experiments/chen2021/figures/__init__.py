@@ -17,6 +17,8 @@ DRAWINGS = {
     'colour_cifar10_laptop': colour.draw,
     'colour_laptop': colour.draw,
     'digit_on_image': digit_on_image.draw,
+    'digit_on_image_ablation': digit_on_image.draw_ablation,
+    'digit_on_image_ablation_laptop': digit_on_image.draw_ablation,
     'digit_on_image_laptop': digit_on_image.draw,
     'local_features_laptop': local_features.draw_agreement,
     'losses_laptop': losses.draw,

@@ -10,7 +10,7 @@ MARKERS = 'os^'
 
 
 def draw(rows, path):
-    """Left, the losses; middle, the paper's on ImageNet; right, NT-Xent's batch sizes.
+    """The losses, ours and the paper's on CIFAR-10 and ImageNet; right, NT-Xent's batch sizes.
 
     Args:
       rows: of results.csv.
@@ -18,8 +18,8 @@ def draw(rows, path):
     """
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(13, 4.2), layout='constrained')
-    plots = drawing.subplots(1, 3)
+    drawing = Figure(figsize=(17, 4.2), layout='constrained')
+    plots = drawing.subplots(1, 4)
     names = list(five_losses(dimensions=64))
     for number, (layers, steps) in enumerate(((2, SHORT), (2, STEPS), (3, STEPS))):
         own = chosen(rows, layers=layers, num_steps=steps, batch_size=BATCH)
@@ -39,16 +39,13 @@ def draw(rows, path):
             [points[name] for name in names], label, MARKERS[number],
         )  # fmt: skip
     plots[0].set_title('ours: five losses on digits')
-    for number, name in enumerate(('table_a2', 'table_a3')):
-        found = [row for row in table(name) if row['batch'] == 1024]
-        accuracies = [row['ep100'] / 100 for loss in names for row in found if row['loss'] == loss]
-        spread = max(accuracies) - min(accuracies)
-        plots[1].plot(
-            [i + 0.15 * number for i in range(5)], accuracies, MARKERS[number + 1],
-            label=f'{number + 2} layers: range {spread:.3f}', color=f'C{number + 1}',
-        )  # fmt: skip
-    plots[1].set_title('paper: ImageNet, 100 epochs, batch 1,024')
-    for plot in plots[:2]:
+    _draw_paper(plots[1], 0, 'table_a1', 128, 'ep100', '2 layers, 100 epochs')
+    _draw_paper(plots[1], 1, 'table_a1', 128, 'ep800', '2 layers, 800 epochs')
+    plots[1].set_title('paper: CIFAR-10, batch 128')
+    _draw_paper(plots[2], 1, 'table_a2', 1024, 'ep100', '2 layers')
+    _draw_paper(plots[2], 2, 'table_a3', 1024, 'ep100', '3 layers')
+    plots[2].set_title('paper: ImageNet, 100 epochs, batch 1,024')
+    for plot in plots[:3]:
         plot.set_xticks(range(5), [name.replace('_', '\n') for name in names], fontsize=8)
     for number, layers in enumerate((2, 3), start=1):
         own = [row for row in chosen(rows, layers=layers) if name_of(row) == 'nt_xent']
@@ -56,17 +53,29 @@ def draw(rows, path):
         points = reporting.average_over_seeds(own, ['batch_size'], 'test_accuracy')
         points.sort(key=lambda point: point['batch_size'])
         places = [point['batch_size'] for point in points]
-        _draw_points(plots[2], places, points, f'{layers} layers', MARKERS[number])
-    plots[2].set_xscale('log', base=2)
-    plots[2].set_xticks(places, [str(place) for place in places])
-    plots[2].set_xlabel('batch size, as many epochs each')
-    plots[2].set_title('ours: NT-Xent')
-    plots[0].margins(y=0.3)
+        _draw_points(plots[3], places, points, f'{layers} layers', MARKERS[number])
+    plots[3].set_xscale('log', base=2)
+    plots[3].set_xticks(places, [str(place) for place in places])
+    plots[3].set_xlabel('batch size, as many epochs each')
+    plots[3].set_title('ours: NT-Xent')
     plots[0].set_ylabel('linear-probe accuracy')
+    drawing.suptitle('The losses differ little (bars of ours: least and greatest of three seeds)')
     for plot in plots:
+        plot.margins(y=0.5)
         plot.grid(alpha=0.25)
-        plot.legend(frameon=False)
+        plot.legend(frameon=False, loc='upper right')
     reporting.save_figure(drawing, path)
+
+
+def _draw_paper(plot, number, name, batch, epochs, label):
+    """The five losses of a column of a table of the paper at a batch size."""
+    accuracies = {row['loss']: row[epochs] / 100 for row in table(name) if row['batch'] == batch}
+    accuracies = [accuracies[loss] for loss in five_losses(dimensions=64)]
+    spread = max(accuracies) - min(accuracies)
+    plot.plot(
+        [i + 0.15 * (number - 1) for i in range(5)], accuracies, MARKERS[number],
+        label=f'{label}: range {spread:.3f}', color=f'C{number}',
+    )  # fmt: skip
 
 
 def _draw_points(plot, places, points, label, marker):

@@ -5,6 +5,7 @@ from configs.chen2021.multidigits_number import PAPER as NUMBER_PAPER
 from configs.chen2021.multidigits_number import UNTRAINED as UNTRAINED_PAPER
 from configs.chen2021.multidigits_size import FIRST, PAPER, SECOND
 from contrastive_jax import reporting
+from experiments.chen2021.figures.names import loss_name
 
 UNTRAINED = 'untrained'
 
@@ -31,7 +32,8 @@ def draw_sizes(rows, path):
         for number, (loss, own) in enumerate(losses.items()):
             if not own:
                 continue
-            _draw_line(plot, own, 'ratio', digit, number, loss)
+            name = UNTRAINED if loss == UNTRAINED else loss_name(loss)
+            _draw_line(plot, own, 'ratio', digit, number, name)
             ratios = [size / FIRST for size in SECOND]
             plot.plot(ratios, PAPER[loss][digit], '--', color=f'C{number}', linewidth=1)
         plot.axhline(0.1, color='0.3', linewidth=1, linestyle=':')
@@ -69,7 +71,7 @@ def draw_numbers(rows, path):
             plot.axhline(sum(untrained) / len(untrained), color='C2', label='untrained')
         plot.axhline(UNTRAINED_PAPER, color='C2', linewidth=1, linestyle='--')
         plot.axhline(0.1, color='0.3', linewidth=1, linestyle=':')
-        plot.set_title(loss)
+        plot.set_title(loss_name(loss))
         plot.set_xlabel('digits on the canvas in training')
         plot.set_ylim(0, 1)
         plot.grid(alpha=0.25)

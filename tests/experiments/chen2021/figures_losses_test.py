@@ -39,6 +39,11 @@ def test_sweeps_are_drawn(tmp_path):
         assert is_picture(tmp_path / f'{number}.png')
 
 
+def test_the_floor_of_the_sliced_distance_is_that_of_the_fact_sheet():
+    """Of matched distributions on the sphere, at 256 rows of 64 dimensions: 3.3e-4."""
+    assert saturation.sliced_floor(256) == pytest.approx(3.3e-4, rel=0.05)
+
+
 @pytest.mark.slow
 def test_panels_of_projections_are_drawn(tmp_path):
     z = np.random.default_rng(0).normal(size=(200, 8))
