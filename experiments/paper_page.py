@@ -100,7 +100,10 @@ def verdicts(records, waiting):
 def figures(paper, items, there):
     """Lines: the picture of every experiment that was run, with what made it."""
     for name, (_, record) in there.items():
-        shown = [item['item'] for item in items if Path(item['laptop_config']).stem == name]
+        shown = [
+            item['item'] for item in items
+            if name in (Path(item['laptop_config']).stem, Path(item['full_config']).stem)
+        ]  # fmt: skip
         at = f'../../results/{paper}/{name}'
         yield from ('', f'## {"; ".join(shown)} (`{name}`)', '', f'![{name}]({at}/figure.png)', '')
         yield (

@@ -19,7 +19,9 @@ from experiments import cli
 PAPER = flags.DEFINE_string('paper', None, 'The paper, such as chen2021.')
 WORKDIR = flags.DEFINE_string('workdir', 'runs', 'The directory that keeps the runs.')
 RESULTS = flags.DEFINE_string('results', '', 'Writes all there, and no README: to try things.')
-ONLY = flags.DEFINE_list('only', [], 'Names of configs to run; all if empty.')
+ONLY = flags.DEFINE_list(
+    'only', [], 'Names of configs to run, of full scale too; all those of a laptop if empty.'
+)
 DATA_DIR = flags.DEFINE_string('data_dir', '', 'Where TFDS sets are, for configs that read one.')
 JUDGE = flags.DEFINE_bool('judge', False, 'Runs nothing: judges what is there.')
 flags.mark_flag_as_required('paper')

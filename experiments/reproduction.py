@@ -21,7 +21,7 @@ def reproduce(paper, workdir, *, results='', only=(), data_dir='', judge=False):
       paper: its name; experiments/<paper> has items.csv, claims and figures.
       workdir: the directory that keeps the runs.
       results: writes results there and no page; results/ and the page if empty.
-      only: names of the configs to run; all if empty.
+      only: names of the configs to run, those of full scale among them; all of a laptop's if empty.
       data_dir: where TFDS sets are.
       judge: runs nothing.
 
@@ -32,8 +32,8 @@ def reproduce(paper, workdir, *, results='', only=(), data_dir='', judge=False):
       BadInput: no such paper or config.
     """
     items = paper_page.read_items(items_file(paper))
-    names = list(dict.fromkeys(Path(item['laptop_config']).stem for item in items))
-    names = [name for name in names if name]
+    laptop, full = (names_of(items, column) for column in ('laptop_config', 'full_config'))
+    names = list(dict.fromkeys(laptop + full))
     for name in only:
         if name not in names:
             raise BadInput(f'--only names {name!r}, not one of: {", ".join(names)}.')
@@ -43,7 +43,7 @@ def reproduce(paper, workdir, *, results='', only=(), data_dir='', judge=False):
     for name in names:
         module, config, points = sweep_of(paper, name, data_dir)
         own = directory / name
-        if not published.is_current(own, config, points) and name in (only or names) and not judge:
+        if not published.is_current(own, config, points) and name in (only or laptop) and not judge:
             root = f'{workdir}/{paper}/{name}'
             try:
                 run(module, config, points, root, data_dir)
@@ -82,6 +82,11 @@ def items_file(paper):
     if paper not in papers:
         raise BadInput(f'--paper is {paper!r}, not one of: {", ".join(papers)}.')
     return ROOT / 'experiments' / paper / 'items.csv'
+
+
+def names_of(items, column):
+    """The names of the configs in a column of items.csv, each once."""
+    return list(dict.fromkeys(Path(item[column]).stem for item in items if item[column]))
 
 
 def command(paper, name):

@@ -7,12 +7,13 @@ import jax
 import numpy as np
 import pytest
 
-from configs.chen2021 import five_losses
+from configs.chen2021 import BEFORE_TRAINING, five_losses, randbit_vae_laptop
 from contrastive_jax import losses
 from contrastive_jax.data import sources
 from contrastive_jax.errors import BadInput
-from contrastive_jax.training import sweeps
+from contrastive_jax.training import loop, sweeps
 from contrastive_jax.training.build import build
+from contrastive_jax.training.restore import restored_run
 from launch import stand_in
 
 ROOT = Path(__file__).parent.parent
@@ -62,6 +63,24 @@ def test_the_docstring_gives_command_expectation_and_time(path):
 def test_an_unknown_argument_names_the_choices(path):
     with pytest.raises(ValueError, match='smoke'):
         module_of(path).get_config('no_such_argument')
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('point', [{}, randbit_vae_laptop.METHODS['before training']])
+def test_before_training_the_weights_are_as_drawn_and_the_statistics_those_of_images(
+    tmp_path, point
+):
+    config = sweeps.config_at(randbit_vae_laptop.get_config('smoke'), {**BEFORE_TRAINING, **point})
+    loop.train(config, tmp_path, quiet=True)
+    experiment, after = restored_run(tmp_path)
+    drawn = experiment.init_state(experiment.seed_key)
+    jax.tree.map(
+        lambda old, new: np.testing.assert_allclose(new, old, atol=1e-6), drawn.params, after.params
+    )
+    for old, new in zip(
+        jax.tree.leaves(drawn.batch_stats), jax.tree.leaves(after.batch_stats), strict=True
+    ):
+        assert np.mean(np.abs(new - old)) > 0.01
 
 
 def test_nt_xent_among_the_five_losses_has_the_gradient_of_nt_xent(key):

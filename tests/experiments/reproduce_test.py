@@ -1,6 +1,7 @@
 """The reproduce command: runs what is missing, judges, writes; on a tiny paper of its own."""
 
 import json
+import shutil
 import sys
 import types
 
@@ -13,7 +14,7 @@ from contrastive_jax.training import loop
 from experiments import paper_page, published, reproduction
 
 ITEMS = """item,full_config,laptop_config,claims,without_runs
-Fig. 1,,configs/tiny/bits.py,1a,
+Fig. 1,configs/tiny/pod.py,configs/tiny/bits.py,1a,
 Fig. 2,,configs/tiny/more.py,2a,
 Fig. 3,,,,not reproduced: needs a pod
 """
@@ -42,6 +43,7 @@ def paper(tmp_path, config, monkeypatch):
     modules = {
         'configs.tiny': {},
         'configs.tiny.bits': {'get_config': config.copy_and_resolve_references},
+        'configs.tiny.pod': {'get_config': config.copy_and_resolve_references},
         'configs.tiny.more': {'get_config': lambda: missing},
         'experiments.tiny': {},
         'experiments.tiny.claims': {
@@ -97,9 +99,16 @@ def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatc
     assert page.startswith('Before.\n<!-- begin')
     assert page.endswith('<!-- end -->\nAfter.\n')
     assert 'what stood here' not in page
-    assert '| Fig. 1 |  | `bits` | 1a | run on digits |' in page
+    assert '| Fig. 1 | `pod`, not run | `bits` | 1a | run on digits |' in page
     assert '| Fig. 2 |  | `more` | 2a | not run |' in page
     assert '| Fig. 3 |  |  |  | not reproduced: needs a pod |' in page
+
+    # What is made for a pod runs where it is named.
+    assert command(only=['pod']) == []
+    larger = (root / 'experiments/tiny/README.md').read_text()
+    assert '| Fig. 1 | `pod` | `bits` | 1a | run on digits |' in larger
+    assert '## Fig. 1 (`pod`)' in larger
+    shutil.rmtree(root / 'results/tiny/pod')
 
     # Again: nothing is trained, and the page is the same.
     monkeypatch.setattr(loop, 'train', None)
@@ -155,7 +164,7 @@ def test_rows_come_back_as_they_were(tmp_path):
 
 @pytest.mark.parametrize(
     ('options', 'sentence'),
-    [({'only': ['bit']}, "--only names 'bit', not one of: bits, more"),
+    [({'only': ['bit']}, "--only names 'bit', not one of: bits, more, pod"),
      ({'paper': 'big'}, "--paper is 'big', not one of: tiny")],
 )  # fmt: skip
 def test_bad_input_names_the_choices(paper, options, sentence):
