@@ -139,7 +139,8 @@ def draw_sweep(path, rows, axes, figure):
     ours = len(handles) - len(figure.get('references', ()))  # error bars are listed last
     order = [*range(len(handles) - ours, len(handles)), *range(len(handles) - ours)]
     beside = dict(loc='center left', bbox_to_anchor=(1, 0.5), fontsize=7) if many else {}
-    plot.legend([handles[i] for i in order], [labels[i] for i in order], frameon=False, **beside)
+    frame = dict(edgecolor='none', framealpha=0.85)  # over a line it hides the line
+    plot.legend([handles[i] for i in order], [labels[i] for i in order], **frame, **beside)
     save_figure(drawing, path)
 
 

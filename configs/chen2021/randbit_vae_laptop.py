@@ -10,8 +10,10 @@ at each pixel. It sees whole images, since crops are for contrast. The paper say
 model size is held the same: decoder, likelihood and the images that it sees are choices.
 A bit weighs 784 pixels in the bound, so that probably the bits are learned first and the digit
 later. The rate and the length were chosen with other seeds (0 to 2) than those that are run.
-Expected: NT-Xent falls to chance at 10 bits; of the paper's autoencoder little is lost.
-Time: 18 runs of 1 to 12 minutes on one CPU core.
+Expected: NT-Xent falls to chance at 10 bits; of the paper's autoencoder little is lost. Here
+(results/chen2021/randbit_vae_laptop): NT-Xent 0.98 and 0.11; the autoencoder 0.96 and 0.89; its
+encoder before training 0.82 and 0.38.
+Time: 12 runs of 8 to 25 minutes on one CPU core that had other work too, and 6 of under one.
 Data: `tfds build mnist --file_format=array_record`, 21 MiB.
 """
 
