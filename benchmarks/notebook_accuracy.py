@@ -8,6 +8,7 @@ with the notebook's own bits (a hash of the JPEG file), beside what it prints.
 
 import argparse
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def main(options):
     """Prints a line for each cell."""
     python = python_with_tensorflow(options.tensorflow)
     if not python:
-        return
+        sys.exit(2)
     with tempfile.TemporaryDirectory() as folder:
         digits = str(Path(folder, 'digits.npz'))
         write_digits(digits, options.data_dir)
@@ -42,7 +43,7 @@ def main(options):
             for seed in options.seeds:
                 command = [python, '-m', 'benchmarks.tensorflow_peer', 'accuracy', digits]
                 command += map(str, (options.bits, BATCH, temperature, seed))
-                out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+                out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
                 found.append(float(out.split()[-1]))
             printed = REFERENCE[temperature][BITS.index(options.bits)]
             listed = ' '.join(f'{accuracy:.4f}' for accuracy in found)

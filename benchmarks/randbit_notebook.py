@@ -66,7 +66,7 @@ def compare(commands):
 
 
 def python_with_tensorflow(asked):
-    """The Python whose TensorFlow is timed, or '' with a sentence."""
+    """The Python whose TensorFlow is used, or '' with a sentence."""
     if not asked and importlib.util.find_spec('tensorflow'):
         asked = sys.executable
     found = asked and subprocess.run([asked, '-c', 'import tensorflow'], capture_output=True)

@@ -40,17 +40,17 @@ def example(image, label, *, bits):
     """Two views [28, 28, 1 + bits] of one image."""
     pixels = tf.cast(image, tf.float32) / 255.0
     views = [tf.ensure_shape(crop(pixels), (SIDE, SIDE, 1)) for _ in range(2)]
-    return *(with_bits(image, view, bits) for view in views), label
+    return *with_bits(image, views, bits), label
 
 
-def with_bits(image, view, bits):
-    """A view of an image with the bits of a hash of the image's JPEG file."""
+def with_bits(image, views, bits):
+    """Views of one image with the bits of a hash of its JPEG file."""
     if not bits:
-        return view
+        return views
     code = tf.strings.to_hash_bucket_fast(tf.io.encode_jpeg(image), 2**bits)
     code = tf.bitwise.right_shift(code, tf.range(bits, dtype=tf.int64)) % 2
     channels = tf.broadcast_to(tf.cast(code, tf.float32), (SIDE, SIDE, bits))
-    return tf.concat([view, channels], axis=-1)
+    return [tf.concat([view, channels], axis=-1) for view in views]
 
 
 def batches(images, labels, bits, batch):
@@ -142,7 +142,7 @@ def print_accuracy(path, bits, batch, temperature, seed):
     for _ in range(STEPS_OF_RUN - 1):  # the notebook counts from 1
         step(*next(feed))
     test = tf.data.Dataset.from_tensor_slices(data['test_images']).map(
-        lambda image: with_bits(image, tf.cast(image, tf.float32) / 255.0, bits)
+        lambda image: with_bits(image, [tf.cast(image, tf.float32) / 255.0], bits)[0]
     )
     logits = [classifier(encoder(views, training=False)) for views in test.batch(1000)]
     print(np.mean(np.argmax(np.concatenate(logits), axis=1) == data['test_labels']))

@@ -11,7 +11,7 @@ from contrastive_jax import storage
 # Columns that every row ends with.
 LAST = ('steps', 'seconds', 'workdir')
 MOST_LINES = 9  # of a figure whose legend stands inside
-MOST_TICKS = 10  # as many values of an axis are named one by one
+MOST_TICKS = 10  # up to so many values of an axis each get a tick
 
 
 def interval_of(score):
@@ -139,7 +139,7 @@ def draw_sweep(path, rows, axes, figure):
     ours = len(handles) - len(figure.get('references', ()))  # error bars are listed last
     order = [*range(len(handles) - ours, len(handles)), *range(len(handles) - ours)]
     beside = dict(loc='center left', bbox_to_anchor=(1, 0.5), fontsize=7) if many else {}
-    frame = dict(edgecolor='none', framealpha=0.85)  # over a line it hides the line
+    frame = dict(edgecolor='none', framealpha=0.85)  # dims a line below it
     plot.legend([handles[i] for i in order], [labels[i] for i in order], **frame, **beside)
     save_figure(drawing, path)
 

@@ -66,7 +66,7 @@ def test_an_unknown_argument_names_the_choices(path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('point', [{}, randbit_vae_laptop.METHODS['before training']])
+@pytest.mark.parametrize('point', [{}, randbit_vae_laptop.METHODS['autoencoder before training']])
 def test_before_training_the_weights_are_as_drawn_and_the_statistics_those_of_images(
     tmp_path, point
 ):

@@ -1,7 +1,7 @@
 """Intriguing Properties of Contrastive Losses (Chen, Luo and Li, 2021)."""
 
-# A run that leaves the weights as they were drawn and fits batch norm's statistics to the images,
-# which else are those of no data: what a trained encoder is to be compared with.
+# The network before training, to compare a trained one with: 50 steps at a rate of next to nothing
+# leave the weights as drawn and fit batch norm's statistics to the images.
 BEFORE_TRAINING = {'num_steps': 50, 'optimizer.learning_rate': 1e-9}
 
 

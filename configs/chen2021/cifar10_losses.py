@@ -7,8 +7,9 @@ python -m launch.preflight --config=configs/chen2021/cifar10_losses.py --topolog
 
 Expected after 100 epochs, not run here: linear top-1 of 87.4 (nt_xent), 87.8 (decoupled_nt_xent),
 86.3 (swd_normal), 85.1 (swd_hypercube), 87.0 (swd_hypersphere). The paper's are single runs; its
-weight decay, warm-up and linear protocol are unstated, and those below are the official code's, but
-that the probe sees images at rest (with `config.evaluation.passes` in views). bfloat16 is ours.
+weight decay, warm-up and linear protocol are unstated, and those below are the official code's,
+except that the probe is fitted to images without augmentation (`config.evaluation.passes=5` fits it
+to five augmented views of each). bfloat16 is ours.
 The sweep has all batch sizes; the other columns, 200, 400 and 800 epochs, are EPOCHS below. All
 numbers of the table: results/chen2021/paper/table_a1.csv.
 Time: not run here; the preflight prints what a slice needs at least. The arg 'smoke' (two steps of

@@ -7,8 +7,9 @@ python -m launch.preflight --config=configs/chen2021/imagenet_losses.py --topolo
 
 Expected after 100 epochs, not run here: linear top-1 of 65.6 (nt_xent), 66.0 (decoupled_nt_xent),
 65.0 (swd_normal), 64.2 (swd_hypercube), 65.8 (swd_hypersphere). The paper's are single runs; its
-weight decay, warm-up and linear protocol are unstated, and those below are the official code's, but
-that the probe sees images at rest (with `config.evaluation.passes` in views). bfloat16 is ours.
+weight decay, warm-up and linear protocol are unstated, and those below are the official code's,
+except that the probe is fitted to images without augmentation (`config.evaluation.passes=5` fits it
+to five augmented views of each). bfloat16 is ours.
 The sweep has heads of 2 and 3 layers (Table A.3), NT-Xent with 4 (Table 2), and all batch sizes;
 the other columns, 200, 400 and 800 epochs, are EPOCHS below. All numbers of the tables, of which
 those above are batch 1,024 with 2 layers: results/chen2021/paper.

@@ -29,7 +29,7 @@ BOUND = dict(loss='evidence_lower_bound', decoder='dimensions=32,widths=(256,)',
 METHODS = {
     'NT-Xent': {**CONTRAST, **TRAINING},
     'variational autoencoder': {**BOUND, **TRAINING},
-    'before training': {**BOUND, **BEFORE_TRAINING},
+    'autoencoder before training': {**BOUND, **BEFORE_TRAINING},
 }
 
 

@@ -77,9 +77,8 @@ CLAIMS = [
         claim='SimCLR hardly learns a small digit beside a large one.',
         source='Sec. 4.3, Table 4',
         config=SIZE,
-        statistic='small digit: accuracy beside the largest second digit (three times as large, '
-        "where the paper's falls by 0.738; its largest is four times as large) minus beside one of "
-        'its size, tau .2',
+        statistic='small digit: accuracy beside a second digit three times as large minus beside '
+        'one of its own size, tau .2 (the paper: four times; at three times -0.738)',
         of_seed=lambda rows: fall(rows, SIMCLR),
         threshold=-40 * POINT,
         direction='below',
@@ -91,8 +90,8 @@ CLAIMS = [
         claim='Supervised learning learns the small digit whatever the size of the other.',
         source='Sec. 4.3, Table 4',
         config=SIZE,
-        statistic='small digit: accuracy beside the largest second digit minus beside one of its '
-        'size, labels',
+        statistic='small digit: accuracy beside a second digit three times as large minus beside '
+        'one of its own size, labels (the paper: four times)',
         of_seed=lambda rows: fall(rows, SUPERVISED),
         threshold=(-POINT, POINT),
         direction='within',

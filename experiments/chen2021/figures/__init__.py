@@ -14,6 +14,7 @@ from experiments.chen2021.figures import (
 
 # Name of a config -> (rows of results.csv, path of the PNG) -> None.
 DRAWINGS = {
+    'colour': colour.draw,
     'colour_cifar10_laptop': colour.draw,
     'colour_laptop': colour.draw,
     'digit_on_image': digit_on_image.draw,
@@ -26,6 +27,7 @@ DRAWINGS = {
     'multidigits_number_laptop': multidigits.draw_numbers,
     'multidigits_size': multidigits.draw_sizes,
     'multidigits_size_laptop': multidigits.draw_sizes,
+    'projections': projections.draw,
     'projections_laptop': projections.draw,
     'randbit_losses_laptop': randbit.draw_methods,
     'randbit_temperatures_laptop': randbit.draw_temperatures,

@@ -58,11 +58,12 @@ def draw_panels(rows, path, line_of, title):
             points.sort(key=lambda point: point['data.num_unique'])
             at = [point['data.num_unique'] for point in points]
             reporting.draw_points(plot, at, points, marker='o', label=line)
+        numbers = sorted({row['data.num_unique'] for row in rows})
         if metric != 'test_accuracy_object':  # of ten digits
             plot.axhline(0.1, color='0.3', linewidth=1, linestyle=':')
-            plot.annotate('chance', (at[0], 0.1), ha='left', va='top', color='0.3')
+            plot.annotate('chance', (numbers[0], 0.1), ha='left', va='top', color='0.3')
         plot.set_xscale('log', base=2)
-        plot.set_xticks(at, [f'{number:,}' for number in at])
+        plot.set_xticks(numbers, [f'{number:,}' for number in numbers])
         plot.minorticks_off()
         plot.set_title(reading)
         plot.set_xlabel('different digits on the training images')

@@ -67,14 +67,15 @@ def draw(rows, path):
     reporting.save_figure(drawing, path)
 
 
-def _draw_paper(plot, number, name, batch, epochs, label):
-    """The five losses of a column of a table of the paper at a batch size."""
-    accuracies = {row['loss']: row[epochs] / 100 for row in table(name) if row['batch'] == batch}
+def _draw_paper(plot, style, table_name, batch, epochs, label):
+    """The five losses of a column of a paper's table at a batch size; style counts MARKERS."""
+    rows = [row for row in table(table_name) if row['batch'] == batch]
+    accuracies = {row['loss']: row[epochs] / 100 for row in rows}
     accuracies = [accuracies[loss] for loss in five_losses(dimensions=64)]
     spread = max(accuracies) - min(accuracies)
     plot.plot(
-        [i + 0.15 * (number - 1) for i in range(5)], accuracies, MARKERS[number],
-        label=f'{label}: range {spread:.3f}', color=f'C{number}',
+        [i + 0.15 * (style - 1) for i in range(5)], accuracies, MARKERS[style],
+        label=f'{label}: range {spread:.3f}', color=f'C{style}',
     )  # fmt: skip
 
 

@@ -8,4 +8,6 @@ def loss_name(text):
     name, _, options = text.partition(',')
     if name in SUPERVISED:
         return 'supervised'
-    return f'SimCLR, {options.replace("=", " ")}' if name == 'nt_xent' else text
+    if name == 'nt_xent':
+        return ', '.join(filter(None, ('SimCLR', options.replace('=', ' '))))
+    return text

@@ -52,7 +52,7 @@ def test_the_autoencoder_may_lose_a_quarter_of_what_contrast_loses(tmp_path, gen
     accuracies = {
         'NT-Xent': (0.9, 0.1),
         'variational autoencoder': (0.95, generative),
-        'before training': (0.8, 0.65),
+        'autoencoder before training': (0.8, 0.65),
     }
     rows = [
         {**method, 'data.num_bits': bits, 'test_accuracy': accuracy}
