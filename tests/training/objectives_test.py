@@ -133,9 +133,10 @@ REST = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not
 @pytest.mark.parametrize('kind', [*FEW, *REST])
 def test_four_devices_train_as_one(config, kind):
     config = small(config, kind)
-    # At a rate of 0.5 batch norm and the kinks of 4 channels make 2e-4 of a rounding in 3 steps.
+    # A step's rounding is 3e-6. Batch norm and the kinks of 4 channels make 2e-4 of it in 3 steps
+    # at a rate of 0.5, and at 0.05, on some processors, 3e-5; at 0.02 it stays.
     # A bound in nats is a sum over 784 pixels, steep at any rate above 1e-3.
-    config.optimizer.learning_rate = 1e-4 if kind == 'generative' else 0.05
+    config.optimizer.learning_rate = 1e-4 if kind == 'generative' else 0.02
     results = []
     for devices in (1, 4):
         experiment = build(config, sharding.data_mesh(devices))
