@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.chen2021 import randbit_losses_laptop, randbit_vae_laptop
+from configs.chen2021 import randbit_losses_laptop, randbit_temperatures_laptop, randbit_vae_laptop
 from contrastive_jax.evaluation.claims import judge
 from experiments import published
 from experiments.chen2021.claims import randbit
@@ -43,8 +43,22 @@ def test_the_best_method_counts_at_the_most_bits_alone():
 def test_temperatures_are_compared_at_the_number_of_bits_that_the_claim_names():
     accuracies = {(0.05, 0): 0.8, (0.2, 0): 0.9, (0.05, 5): 0.7, (0.2, 5): 0.3}
     rows = rows_of(accuracies, 'loss.temperature', 'data.num_bits')
+    rows = [{**row, 'online_accuracy': 0.0} for row in rows]  # the probe counts
     assert CLAIMS['5a'].of_seed(rows) == pytest.approx(0.4)
     assert CLAIMS['5b'].of_seed(rows) == pytest.approx(-0.1)
+
+
+def test_temperatures_of_nt_xent_are_compared_at_six_bits_among_all_losses():
+    rows = [
+        {**point, 'test_accuracy': place / 1000}
+        for place, point in enumerate(randbit_temperatures_laptop.sweep())
+        if point['seed'] == 0
+    ]
+    at_six = {row['loss']: row['test_accuracy'] for row in rows if row['data.num_bits'] == 6}
+    losses = 'nt_xent,temperature=0.05', 'nt_xent,temperature=0.2'
+    small, large = (at_six[loss] for loss in losses)
+    assert small != large
+    assert CLAIMS['5c'].of_seed(rows) == pytest.approx(small - large)
 
 
 @pytest.mark.parametrize(('generative', 'sign'), [(0.7, 1), (0.85, -1)])

@@ -56,8 +56,8 @@ def test_both_probes_are_drawn_against_the_jitter(tmp_path):
 
 
 @pytest.mark.filterwarnings('ignore:No artists with labels')
-@pytest.mark.parametrize('names', [('SimCLR', 'supervised', 'before training'), ('supervised',)])
-def test_agreement_is_drawn_by_layer(tmp_path, drawn, names):
+@pytest.mark.parametrize('shown', [('SimCLR', 'supervised', 'before training'), ('supervised',)])
+def test_agreement_is_drawn_by_layer(tmp_path, drawn, shown):
     levels = {'pixels': 0.1, 'block_group_1': 0.2, 'block_group_2': 0.3}
     order = list(local_features.SHOWN)
     rows = [
@@ -69,17 +69,17 @@ def test_agreement_is_drawn_by_layer(tmp_path, drawn, names):
         }
         for point in local_features_laptop.sweep()
         for place, (name, values) in enumerate(local_features.SHOWN.items())
-        if name in names and values.items() <= point.items()
+        if name in shown and values.items() <= point.items()
     ]
-    assert len(rows) == 3 * len(names)
+    assert len(rows) == 3 * len(shown)
     local_features.draw_agreement(rows, tmp_path / 'figure.png')
     assert (tmp_path / 'figure.png').stat().st_size > 0
-    assert [label for label, *_ in drawn] == 2 * [f'{name} (mean of 3 seeds)' for name in names]
+    assert [label for label, *_ in drawn] == 2 * [f'{name} (mean of 3 seeds)' for name in shown]
     # The mean over seeds adds 1.
     expected = [
         [k + order.index(name) + 1 + level for level in levels.values()]
         for k in (4, 8)
-        for name in names
+        for name in shown
     ]
     np.testing.assert_allclose([means for *_, means in drawn], expected)
 
