@@ -1,7 +1,7 @@
 r"""Many digits at once are all learned (Chen 2021, Fig. 2 and Table 3), on a laptop.
 
 python -m experiments.sweep --config=configs/chen2021/multidigits_number_laptop.py \
-    --workdir=runs/multidigits_number_laptop
+    --workdir=runs/multidigits_number_laptop --config.data.data_dir=data
 
 Table 3 at a third of its scale: 1, 8 or 16 digits of 11 pixels (28) on a canvas of 44 (112),
 anywhere or in the cells of a 4 x 4 grid; network, crops and batch are those of
@@ -18,23 +18,21 @@ Time: 33 runs of 10 to 100 s on one quiet CPU core. Data: the digits that mlxten
 
 from configs.chen2021 import multidigits_number, multidigits_size_laptop
 
-NUMBERS, NUM_STEPS = (1, 8, 16), 300
+NUMBERS = (1, 8, 16)
 
 
 def get_config(arg=''):
     """The config; arg 'smoke' makes it tiny, for a check that it runs."""
     config = multidigits_size_laptop.get_config(arg)
-    config.data.update(source='digits', data_dir='', num_digits=1, sizes=(11,), placement='random')
+    config.data.update(num_digits=1, sizes=(11,), placement='random')
     config.evaluation = dict(name='linear_probe', data=dict(num_digits=1))
-    if not arg:
-        config.num_steps = NUM_STEPS
     return config
 
 
 def sweep():
     """Both losses and placements by the number of digits, and the untrained network."""
     numbers = dict(zip(multidigits_number.LOSSES, (NUMBERS, (1, 16)), strict=True))
-    return multidigits_number.points(numbers, NUM_STEPS)
+    return multidigits_number.points(numbers, multidigits_size_laptop.NUM_STEPS)
 
 
 def figure(config):
