@@ -15,6 +15,9 @@ Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 from configs.chen2021 import randbit_digits
 from configs.sweeps import product
 
+# Temperature to the loss as text.
+LOSSES = {tau: f'nt_xent,temperature={tau}' for tau in (0.05, 0.2)}
+
 
 def get_config(arg=''):
     """The config; arg 'smoke' makes it tiny, for a check that it runs."""
@@ -28,12 +31,13 @@ def get_config(arg=''):
 
 def sweep():
     """Both temperatures without bits and with five, three seeds."""
-    return product(seed=(0, 1, 2), loss__temperature=(0.05, 0.2), data__num_bits=(0, 5))
+    return product(seed=(0, 1, 2), loss=tuple(LOSSES.values()), data__num_bits=(0, 5))
 
 
 def figure(config):
     """How to draw the sweep."""
     del config
+    names = {loss: f'temperature {tau}' for tau, loss in LOSSES.items()}
     return dict(
         title='A small temperature keeps more of an image beside bits, and less without',
         x='data.num_bits',
@@ -41,5 +45,5 @@ def figure(config):
         y='test_accuracy',
         y_label='linear-probe accuracy on CIFAR-10',
         chance=0.1,
-        label=lambda point: f'temperature {point["loss.temperature"]}',
+        label=lambda point: names.get(point.get('loss'), 'ours'),
     )
