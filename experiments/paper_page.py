@@ -20,7 +20,8 @@ def say(records, waiting):
     for record in records:
         needs = requirement(record['threshold'], record['direction'])
         ours = interval(record)
-        print(f'{record["id"]:>5}  {WORDS[record["verdict"]].strip("*"):<14} {ours}  ({needs})')
+        verdict = WORDS[record['verdict']].strip('*')
+        print(f'{record["id"]:>5}  {verdict:<14} {ours}  ({needs}){at_scale(record)}')
         print(f'       {record["claim"]}')
     for claim, reason in waiting:
         print(f'{claim.id:>5}  {reason}\n       {claim.claim}')
@@ -28,17 +29,27 @@ def say(records, waiting):
 
 
 def summary(records, waiting):
-    """How many of the paper's claims got which verdict, then of our own checks: a sentence each."""
+    """How many of the paper's claims got which verdict, then of our own checks: a sentence each.
+
+    Of a claim that is judged at two scales the full one counts.
+    """
     sentences = []
     for ours, what in ((False, 'claims of the paper'), (True, 'checks of our own')):
-        own = Counter(record['verdict'] for record in records if record['ours'] is ours)
-        judged, of_all = own.total(), own.total() + sum(claim.ours is ours for claim, _ in waiting)
-        if of_all:
+        verdicts = {record['id']: record['verdict'] for record in records if record['ours'] is ours}
+        others = {claim.id for claim, _ in waiting if claim.ours is ours} - set(verdicts)
+        own = Counter(verdicts.values())
+        if verdicts or others:
             sentences.append(
-                f'Of {of_all} {what}, {judged} are judged: hold {own["holds"]}, do not hold '
-                f'{own["does_not_hold"]}, inconclusive at this scale {own["inconclusive"]}.'
+                f'Of {len(verdicts) + len(others)} {what}, {len(verdicts)} are judged: hold '
+                f'{own["holds"]}, do not hold {own["does_not_hold"]}, inconclusive at this scale '
+                f'{own["inconclusive"]}.'
             )
     return ' '.join(sentences)
+
+
+def at_scale(record):
+    """What tells a verdict at the paper's scale from the laptop's."""
+    return ' at full scale' if record['full_scale'] else ''
 
 
 def interval(record):
@@ -87,8 +98,8 @@ def verdicts(records, waiting):
             verdict += f'; {record["scale_needed"]}'
         source = f'{record["source"]}; our check' if record['ours'] else record['source']
         cells = (
-            record['id'], f'{record["claim"]} ({source})', record['statistic'], paper,
-            interval(record), len(record['seeds']),
+            record['id'] + at_scale(record), f'{record["claim"]} ({source})',
+            record['statistic'], paper, interval(record), len(record['seeds']),
             requirement(record['threshold'], record['direction']), verdict,
         )  # fmt: skip
         yield f'| {" | ".join(map(str, cells))} |'

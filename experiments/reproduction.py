@@ -126,6 +126,8 @@ def draw_sweep(module, config, points, rows, path):
 def judged(paper, claims, there):
     """The records of the claims whose runs are there, and (claim, why not) of the others.
 
+    A claim has two records, the second at full scale, where both its configs were run.
+
     Args:
       paper: its name.
       claims: list of `Claim`.
@@ -133,31 +135,35 @@ def judged(paper, claims, there):
     """
     records, waiting = [], []
     for claim in claims:
-        name = Path(claim.config).stem
-        if name not in there:
-            waiting.append((claim, f'not run: {command(paper, name)}'))
-            continue
-        rows, made = there[name]
-        try:
-            found = judge_claim(claim, rows)
-        except ValueError as error:
-            waiting.append((claim, f'cannot be judged: {error}'))
-            continue
-        records.append(record_of(claim, found, made))
+        configs = [config for config in (claim.config, claim.full_config) if config]
+        run = [config for config in configs if Path(config).stem in there]
+        if not run:
+            waiting.append((claim, f'not run: {command(paper, Path(claim.config).stem)}'))
+        for config in run:
+            rows, made = there[Path(config).stem]
+            try:
+                found = judge_claim(claim, rows)
+            except ValueError as error:
+                where = ' at full scale' if config == claim.full_config else ''
+                waiting.append((claim, f'cannot be judged{where}: {error}'))
+                continue
+            records.append(record_of(claim, config, found, made))
     return records, waiting
 
 
-def record_of(claim, found, made):
-    """A claim as claims.json has it."""
+def record_of(claim, config, found, made):
+    """A claim as claims.json has it, judged by the runs of one of its configs."""
+    full = config == claim.full_config
     said = ('id', 'claim', 'source', 'ours', 'statistic', 'threshold', 'direction')
     return {
         **{name: getattr(claim, name) for name in said},
         **found,
         'command': made['command'],
         'scale': made['scale'],
-        'config': claim.config,
+        'config': config,
+        'full_scale': full,
         'commit': ', '.join(made['commits']),
         'machine': made['machine'],
         'paper_value': claim.paper_value,
-        'scale_needed': claim.scale_needed,
+        'scale_needed': '' if full else claim.scale_needed,
     }

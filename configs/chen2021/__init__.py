@@ -56,6 +56,11 @@ def at_batches(points, batches, *epochs):
     return [{**point, **of_epochs(*epochs, batch)} for point in points for batch in batches]
 
 
+def at_seeds(points, seeds=(0, 1, 2)):
+    """The points at each seed, one seed after another: the first alone is the paper's one run."""
+    return [{**point, 'seed': seed} for seed in seeds for point in points]
+
+
 def check_argument(arg, losses):
     """ValueError for an argument of a config that is neither '', 'smoke' nor a loss."""
     choices = ('', 'smoke', *losses)
@@ -143,7 +148,7 @@ def with_bits(config, *epochs):
 def points_with_bits(methods, num_bits, *epochs):
     """Every method of `randbit_methods` at every number of bits, the length in epochs."""
     return [
-        {**method, **of_epochs(*epochs, method['batch_size']), 'data.num_bits': bits, 'seed': 0}
+        {**method, **of_epochs(*epochs, method['batch_size']), 'data.num_bits': bits}
         for method in methods.values()
         for bits in num_bits
     ]

@@ -10,8 +10,8 @@ Expected after 100 epochs, not run here: linear top-1 of 87.4 (nt_xent), 87.8 (d
 weight decay, warm-up and linear protocol are unstated, and those below are the official code's,
 except that the probe is fitted to images without augmentation (`config.evaluation.passes=5` fits it
 to five augmented views of each). bfloat16 is ours.
-The sweep has all batch sizes; the other columns, 200, 400 and 800 epochs, are EPOCHS below. All
-numbers of the table: results/chen2021/paper/table_a1.csv.
+The sweep is the whole table, all batch sizes and lengths, at three seeds, one after another: the
+first 80 runs are the paper's. All its numbers: results/chen2021/paper/table_a1.csv.
 Time: not run here; the preflight prints what a slice needs at least. The arg 'smoke' (two steps of
 a narrow ResNet-18 on the photographs of the extra `photographs`) takes under a minute on a laptop.
 Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
@@ -19,10 +19,10 @@ Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 
 from ml_collections import ConfigDict
 
-from configs.chen2021 import at_batches, check_argument, five_losses, points_of
+from configs.chen2021 import at_batches, at_seeds, check_argument, five_losses, points_of
 
 EXAMPLES, EPOCHS, WARMUP_EPOCHS = 50_000, 100, 10
-BATCHES = (128, 256, 512, 1024)
+BATCHES, LENGTHS = (128, 256, 512, 1024), (EPOCHS, 200, 400, 800)
 LOSSES = five_losses(dimensions=64)
 
 
@@ -59,8 +59,15 @@ def get_config(arg=''):
 
 
 def sweep():
-    """The five losses at the four batch sizes of the table's first column."""
-    return at_batches(points_of(LOSSES), BATCHES, EXAMPLES, EPOCHS, WARMUP_EPOCHS)
+    """Table A.1: the five losses at four batch sizes and lengths; three seeds."""
+    points = [{**loss, 'model.head_layers': 2} for loss in points_of(LOSSES)]
+    return at_seeds(
+        [
+            point
+            for epochs in LENGTHS
+            for point in at_batches(points, BATCHES, EXAMPLES, epochs, WARMUP_EPOCHS)
+        ]
+    )
 
 
 def figure(config):

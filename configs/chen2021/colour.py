@@ -12,7 +12,7 @@ Time: not run here; python -m launch.preflight prints what a slice needs at leas
 takes a minute. Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 """
 
-from configs.chen2021 import cifar10_losses
+from configs.chen2021 import cifar10_losses, colour_cifar10_laptop
 from configs.sweeps import product
 
 
@@ -28,7 +28,7 @@ def get_config(arg=''):
 
 def sweep():
     """Without and with colour jitter, three seeds."""
-    return product(seed=(0, 1, 2), views=('crop_and_flip', 'simclr_cifar'))
+    return product(seed=(0, 1, 2), views=colour_cifar10_laptop.VIEWS)
 
 
 def figure(config):

@@ -21,6 +21,7 @@ Data: `tfds build imagenet2012 --file_format=array_record`, 156 GiB, and `tfds b
 
 from ml_collections import ConfigDict
 
+from configs.chen2021 import at_seeds
 from configs.sweeps import product
 
 EXAMPLES, EPOCHS, BATCH = 1_281_167, 100, 1024
@@ -70,8 +71,8 @@ def losses(temperatures):
 
 
 def sweep():
-    """The losses by the number of digits."""
-    return product(loss=losses(TEMPERATURES), data__num_unique=NUMBERS)
+    """The losses by the number of digits, three seeds."""
+    return at_seeds(product(loss=losses(TEMPERATURES), data__num_unique=NUMBERS))
 
 
 def figure(config):

@@ -10,7 +10,7 @@ numbers). Not run here. Time: not run here; the preflight prints what a slice ne
 Data: `tfds build imagenet2012 --file_format=array_record`, 156 GiB, and `tfds build mnist`.
 """
 
-from configs.chen2021 import at_batches, digit_on_image
+from configs.chen2021 import at_batches, at_seeds, digit_on_image
 from configs.sweeps import product
 
 BATCHES, HEAD_LAYERS, NUMBERS, WARMUP_EPOCHS = (1024, 2048), (2, 3), (4, 64, 60_000), 10
@@ -25,11 +25,10 @@ def get_config(arg=''):
 
 
 def sweep():
-    """Batch sizes and head depths by the number of digits."""
+    """Batch sizes and head depths by the number of digits, three seeds."""
     points = product(model__head_layers=HEAD_LAYERS, data__num_unique=NUMBERS)
-    return at_batches(
-        points, BATCHES, digit_on_image.EXAMPLES, digit_on_image.EPOCHS, WARMUP_EPOCHS
-    )
+    epochs = digit_on_image.EXAMPLES, digit_on_image.EPOCHS, WARMUP_EPOCHS
+    return at_seeds(at_batches(points, BATCHES, *epochs))
 
 
 def figure(config):

@@ -14,7 +14,7 @@ batch. (`contrastive_jax.evaluation.log_sum_exp_of_codes`; the paper's curves ha
 Time: not run here; the preflight prints what a slice needs at least. Data: none.
 """
 
-from configs.chen2021 import at_batches, cifar10_losses, of_epochs
+from configs.chen2021 import at_batches, at_seeds, cifar10_losses, of_epochs
 from configs.chen2021 import saturation_laptop as laptop
 
 EXAMPLES, EPOCHS, WARMUP_EPOCHS = 50_000, 400, 10
@@ -36,7 +36,7 @@ def get_config(arg=''):
 
 
 def sweep():
-    """Bits by batch and temperature, and by batch and prior of the sliced form."""
+    """Bits by batch and temperature, and by batch and prior of the sliced form; three seeds."""
     terms = [('uniform_hypersphere', 'log_sum_exp', tau) for tau in laptop.SATURATED]
     terms += [
         (prior, 'sliced_wasserstein', None)
@@ -52,7 +52,7 @@ def sweep():
         for prior, distribution, temperature in terms
         for bits in BITS
     ]
-    return at_batches(points, BATCHES, EXAMPLES, EPOCHS, WARMUP_EPOCHS)
+    return at_seeds(at_batches(points, BATCHES, EXAMPLES, EPOCHS, WARMUP_EPOCHS))
 
 
 figure = laptop.figure

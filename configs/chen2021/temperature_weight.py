@@ -13,7 +13,7 @@ Time: not run here; the preflight prints what a slice needs at least. The arg 's
 minute on a laptop. Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 """
 
-from configs.chen2021 import cifar10_losses, of_epochs
+from configs.chen2021 import at_seeds, cifar10_losses, of_epochs
 from configs.chen2021 import temperature_weight_laptop as laptop
 from configs.sweeps import product
 
@@ -35,8 +35,8 @@ def get_config(arg=''):
 
 
 def sweep():
-    """The grid."""
-    return product(loss__temperature=TEMPERATURES, loss__weight=WEIGHTS)
+    """The grid, three seeds."""
+    return at_seeds(product(loss__temperature=TEMPERATURES, loss__weight=WEIGHTS))
 
 
 figure = laptop.figure

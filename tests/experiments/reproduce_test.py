@@ -48,7 +48,9 @@ def paper(tmp_path, config, monkeypatch):
         'experiments.tiny': {},
         'experiments.tiny.claims': {
             'CLAIMS': [
-                claim('1a', read, 'configs/tiny/bits.py'),
+                claim('1a', read, 'configs/tiny/bits.py')._replace(
+                    full_config='configs/tiny/pod.py'
+                ),
                 claim('1b', lambda rows: value(rows, 'none', {}), 'configs/tiny/bits.py'),
                 claim('2a', read, 'configs/tiny/more.py'),
             ]
@@ -108,6 +110,8 @@ def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatc
     larger = (root / 'experiments/tiny/README.md').read_text()
     assert '| Fig. 1 | `pod` | `bits` | 1a | run on digits |' in larger
     assert '## Fig. 1 (`pod`)' in larger
+    assert '| 1a at full scale | Claim 1a. (Fig. 1) |' in larger
+    assert 'Of 3 claims of the paper, 1 are judged' in larger  # once, whatever the scales
     shutil.rmtree(root / 'results/tiny/pod')
 
     # Again: nothing is trained, and the page is the same.
@@ -118,7 +122,13 @@ def test_runs_what_is_missing_and_judges_what_is_there(paper, capsys, monkeypatc
 
 def test_the_summary_counts_each_verdict_of_the_paper_and_of_our_own_checks():
     records = [
-        {'verdict': verdict, 'ours': False} for verdict in ('holds', 'does_not_hold', 'holds')
+        {'id': name, 'verdict': verdict, 'ours': False}
+        for name, verdict in (
+            ('2a', 'inconclusive'),
+            ('2a', 'holds'),  # at full scale
+            ('2b', 'does_not_hold'),
+            ('2c', 'holds'),
+        )
     ]
     of_paper = (
         'Of 4 claims of the paper, 3 are judged: hold 2, do not hold 1, inconclusive at this '
@@ -127,11 +137,42 @@ def test_the_summary_counts_each_verdict_of_the_paper_and_of_our_own_checks():
     waiting = [(claim('1a', None, ''), 'not run')]
     assert paper_page.summary(records, waiting) == of_paper
     own = claim('1b', None, '')._replace(ours=True)
-    checks = [{'verdict': 'inconclusive', 'ours': True}]
+    checks = [{'id': '2d', 'verdict': 'inconclusive', 'ours': True}]
     assert paper_page.summary(records + checks, [*waiting, (own, 'not run')]) == (
         f'{of_paper} Of 2 checks of our own, 1 are judged: hold 0, do not hold 0, inconclusive at '
         'this scale 1.'
     )
+
+
+def test_a_claim_is_judged_at_both_scales_that_were_run():
+    made = {'command': 'run', 'scale': 'small', 'commits': ['abc'], 'machine': 'a laptop'}
+    rows = [{'seed': seed, 'test_accuracy': 0.5 + seed / 100} for seed in range(3)]
+    better = [{**row, 'test_accuracy': row['test_accuracy'] + 0.3} for row in rows]
+    read = lambda rows: value(rows, 'test_accuracy', {})  # noqa: E731
+    of_both = claim('1a', read, 'configs/tiny/bits.py')._replace(full_config='configs/tiny/pod.py')
+    both = {'bits': (rows, made), 'pod': (better, {**made, 'scale': 'large'})}
+    (small, large), waiting = reproduction.judged('tiny', [of_both], both)
+    assert not waiting
+    assert (small['config'], small['full_scale'], small['scale']) == (
+        'configs/tiny/bits.py', False, 'small'
+    )  # fmt: skip
+    assert (large['config'], large['full_scale'], large['scale']) == (
+        'configs/tiny/pod.py', True, 'large'
+    )  # fmt: skip
+    assert large['estimate'] == pytest.approx(small['estimate'] + 0.3)
+    assert (small['scale_needed'], large['scale_needed']) == ('needs a pod', '')
+
+    one_seed = {**both, 'pod': (better[:1], made)}
+    (alone,), ((_, reason),) = reproduction.judged('tiny', [of_both], one_seed)
+    assert alone == small
+    assert reason == 'cannot be judged at full scale: claim 1a has 1 seeds; it needs 3.'
+    no_seed = {'bits': ([{'test_accuracy': 0.5}], made)}
+    _, ((_, reason),) = reproduction.judged('tiny', [of_both], no_seed)
+    assert reason == 'cannot be judged: claim 1a: a row has no seed but: test_accuracy.'
+    (large_alone,), waiting = reproduction.judged('tiny', [of_both], {'pod': both['pod']})
+    assert (large_alone, waiting) == (large, [])
+    _, ((_, reason),) = reproduction.judged('tiny', [of_both], {})
+    assert reason == 'not run: python -m experiments.reproduce --paper=tiny --only=bits'
 
 
 def test_what_stands_for_another_config_is_not_current(tmp_path, config):

@@ -2,6 +2,7 @@
 
 from contrastive_jax.evaluation.claims import Claim, value
 
+FULL = 'configs/chen2021/colour.py'
 WITHOUT, WITH = 'crop_and_flip', 'simclr_cifar,strength=0.5'
 
 
@@ -20,8 +21,7 @@ CLAIMS = [
         of_seed=lambda rows: gain(rows, 'colour_r2'),
         threshold=0.0,
         direction='below',
-        paper_value=None,
-        scale_needed='',
+        full_config=FULL,
     ),
     Claim(
         id='11b',
@@ -32,10 +32,10 @@ CLAIMS = [
         of_seed=lambda rows: gain(rows, 'test_accuracy'),
         threshold=0.0,
         direction='above',
-        paper_value=None,
         scale_needed=(
-            'A ResNet trained for as long as SimCLR needs: configs/chen2021/colour.py; three '
+            f'A ResNet trained for as long as SimCLR needs: {FULL}; three '
             'passes of a small network learn little beyond colours and edges.'
         ),
+        full_config=FULL,
     ),
 ]

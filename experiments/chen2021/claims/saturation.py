@@ -5,6 +5,7 @@ import numpy as np
 from contrastive_jax.evaluation.claims import Claim
 
 CONFIG = 'configs/chen2021/saturation_laptop.py'
+FULL = 'configs/chen2021/saturation.py'
 
 # Of the fall of the final loss, from the fewest bits to the most, what may be left to come.
 LEFT = 0.1
@@ -61,8 +62,8 @@ def _slope_claim(number, temperature, claim, within, scale_needed=''):
         of_seed=lambda rows: slope_on_batch(rows, where),
         threshold=within,
         direction='within',
-        paper_value=None,
         scale_needed=scale_needed,
+        full_config=FULL,
     )
 
 

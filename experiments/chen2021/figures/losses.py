@@ -1,44 +1,51 @@
 """Figure 1 and the batch sizes of Tables 2 and A.1 to A.3: five losses by head depth and length."""
 
-from configs.chen2021 import five_losses
-from configs.chen2021.losses_laptop import BATCH, SHORT, STEPS
+import functools
+
+from matplotlib.figure import Figure
+
+from configs.chen2021 import cifar10_losses, five_losses, imagenet_losses, losses_laptop
 from contrastive_jax import reporting
-from experiments.chen2021.claims.losses import chosen, name_of, range_over_losses
+from experiments.chen2021.claims.losses import layers_of, length_of, name_of, ranges_over_losses
 from experiments.chen2021.paper_tables import table
 
-MARKERS = 'os^'
+MARKERS = 'os^v'
 
 
-def draw(rows, path):
+def draw(rows, path, *, data, batch, shown):
     """The losses, ours and the paper's on CIFAR-10 and ImageNet; right, NT-Xent's batch sizes.
 
     Args:
       rows: of results.csv.
       path: of the PNG.
+      data: the name of the images.
+      batch: the batch size of our five losses.
+      shown: (head layers, place of the marker, length in words, images seen) of each of their
+        sets of points; the batch sizes are shown at the length of the last.
     """
-    from matplotlib.figure import Figure
-
     drawing = Figure(figsize=(17, 4.2), layout='constrained')
     plots = drawing.subplots(1, 4)
     names = list(five_losses(dimensions=64))
-    for number, (layers, steps) in enumerate(((2, SHORT), (2, STEPS), (3, STEPS))):
-        own = chosen(rows, layers=layers, num_steps=steps, batch_size=BATCH)
-        own = [{**row, 'loss': name_of(row)} for row in own]
+    for layers, style, words, images in shown:
+        length = length_of({'num_steps': images, 'batch_size': 1})
+        own = [
+            {**row, 'loss': name_of(row)} for row in rows
+            if (layers_of(row), row['batch_size'], length_of(row)) == (layers, batch, length)
+        ]  # fmt: skip
         points = {
             p['loss']: p for p in reporting.average_over_seeds(own, ['loss'], 'test_accuracy')
         }
+        seeds = sorted({row['seed'] for row in own})
         by_seed = [
-            range_over_losses(
-                [row for row in own if row['seed'] == seed], layers=layers, num_steps=steps
-            )
-            for seed in sorted({row['seed'] for row in own})
+            ranges_over_losses([row for row in own if row['seed'] == seed])[layers, batch, length]
+            for seed in seeds
         ]
-        label = f'{layers} layers, {steps} steps: range {sum(by_seed) / len(by_seed):.3f}'
+        label = f'{layers} layers, {words}: range {sum(by_seed) / len(by_seed):.3f}'
         _draw_points(
-            plots[0], [i + 0.15 * (number - 1) for i in range(5)],
-            [points[name] for name in names], label, MARKERS[number],
+            plots[0], [i + 0.15 * (style - 1) for i in range(5)],
+            [points[name] for name in names], label, MARKERS[style],
         )  # fmt: skip
-    plots[0].set_title('ours: five losses on digits')
+    plots[0].set_title(f'ours: five losses on {data}')
     _draw_paper(plots[1], 0, 'table_a1', 128, 'ep100', '2 layers, 100 epochs')
     _draw_paper(plots[1], 1, 'table_a1', 128, 'ep800', '2 layers, 800 epochs')
     plots[1].set_title('paper: CIFAR-10, batch 128')
@@ -47,19 +54,20 @@ def draw(rows, path):
     plots[2].set_title('paper: ImageNet, 100 epochs, batch 1,024')
     for plot in plots[:3]:
         plot.set_xticks(range(5), [name.replace('_', '\n') for name in names], fontsize=8)
-    for number, layers in enumerate((2, 3), start=1):
-        own = [row for row in chosen(rows, layers=layers) if name_of(row) == 'nt_xent']
-        own = [row for row in own if row['num_steps'] * row['batch_size'] == STEPS * BATCH]
-        points = reporting.average_over_seeds(own, ['batch_size'], 'test_accuracy')
+    own = [row for row in rows if name_of(row) == 'nt_xent' and length_of(row) == length]
+    for layers in sorted({layers_of(row) for row in own}):
+        points = reporting.average_over_seeds(
+            [row for row in own if layers_of(row) == layers], ['batch_size'], 'test_accuracy'
+        )
         points.sort(key=lambda point: point['batch_size'])
         places = [point['batch_size'] for point in points]
-        _draw_points(plots[3], places, points, f'{layers} layers', MARKERS[number])
+        _draw_points(plots[3], places, points, f'{layers} layers', MARKERS[layers - 1])
     plots[3].set_xscale('log', base=2)
     plots[3].set_xticks(places, [str(place) for place in places])
     plots[3].set_xlabel('batch size, as many epochs each')
     plots[3].set_title('ours: NT-Xent')
     plots[0].set_ylabel('linear-probe accuracy')
-    drawing.suptitle('The losses differ little (bars of ours: least and greatest of three seeds)')
+    drawing.suptitle('The losses differ little (bars of ours: least and greatest seed)')
     for plot in plots:
         plot.margins(y=0.5)
         plot.grid(alpha=0.25)
@@ -83,3 +91,33 @@ def _draw_points(plot, places, points, label, marker):
     """Points in the colour of their marker."""
     colour = f'C{MARKERS.index(marker)}'
     reporting.draw_points(plot, places, points, fmt=marker, label=label, color=colour)
+
+
+draw_laptop = functools.partial(
+    draw,
+    data='digits',
+    batch=losses_laptop.BATCH,
+    shown=[
+        (2, 0, '40 steps', losses_laptop.SHORT * losses_laptop.BATCH),
+        (2, 1, '150 steps', losses_laptop.STEPS * losses_laptop.BATCH),
+        (3, 2, '150 steps', losses_laptop.STEPS * losses_laptop.BATCH),
+    ],
+)
+draw_cifar10 = functools.partial(
+    draw,
+    data='CIFAR-10',
+    batch=128,
+    shown=[
+        (2, 0, '100 epochs', 100 * cifar10_losses.EXAMPLES),
+        (2, 1, '800 epochs', 800 * cifar10_losses.EXAMPLES),
+    ],
+)
+draw_imagenet = functools.partial(
+    draw,
+    data='ImageNet',
+    batch=1024,
+    shown=[
+        (2, 1, '100 epochs', 100 * imagenet_losses.EXAMPLES),
+        (3, 2, '100 epochs', 100 * imagenet_losses.EXAMPLES),
+    ],
+)

@@ -6,39 +6,40 @@ import numpy as np
 from configs.chen2021.saturation_laptop import DIMENSIONS, MOST_BITS
 from contrastive_jax import losses, reporting
 from contrastive_jax.evaluation import log_sum_exp_of_codes
+from contrastive_jax.losses import generalized
 from experiments.chen2021.claims.saturation import LEFT, saturated_at, sliced_slope
+
+TERM = ('loss.prior', 'loss.distribution', 'loss.temperature')
 
 
 def draw(rows, path):
-    """A panel for each temperature and one for the sliced form; a line for each batch.
+    """A panel for each temperature and each prior of the sliced form; a line for each batch.
 
     Dots are means over seeds with their range; dashed is the idealised encoder, of the sliced form
-    the distance of two samples of the sphere; a ring where at most a tenth of the fall is left.
+    the distance of two samples of the prior; a ring where at most a tenth of the fall is left.
 
     Args:
-      rows: of results.csv.
+      rows: of results.csv of the sweep of saturation_laptop.py, or of saturation.py.
       path: of the PNG.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    terms = []
-    for row in rows:
-        term = row['loss.distribution'], row['loss.temperature']
-        terms += [term] if term not in terms else []
+    rows = [{'loss.prior': 'uniform_hypersphere', **row} for row in rows]  # the laptop's only one
+    terms = list(dict.fromkeys(tuple(row[field] for field in TERM) for row in rows))
     batches = sorted({row['batch_size'] for row in rows})
     drawing = Figure(figsize=(3.2 * len(terms), 3.6), layout='constrained')
     plots = drawing.subplots(1, len(terms), squeeze=False)
-    for plot, (distribution, temperature) in zip(plots[0], terms, strict=True):
+    for plot, term in zip(plots[0], terms, strict=True):
+        of_term = [row for row in rows if tuple(row[field] for field in TERM) == term]
+        prior, distribution, temperature = term
         for number, batch in enumerate(batches):
-            at = {'loss.distribution': distribution, 'loss.temperature': temperature}
-            at['batch_size'] = batch
-            own = [row for row in rows if all(row[name] == v for name, v in at.items())]
+            own = [row for row in of_term if row['batch_size'] == batch]
             if not own:
                 continue
             _draw_curve(plot, own, batch, f'C{number}')
             if distribution == 'sliced_wasserstein':
-                plot.axhline(sliced_floor(batch), ls='--', color=f'C{number}', linewidth=1)
+                plot.axhline(sliced_floor(batch, prior), ls='--', color=f'C{number}', linewidth=1)
             else:
                 bits = np.arange(1, MOST_BITS + 1)
                 ideal = [
@@ -50,7 +51,10 @@ def draw(rows, path):
                 plot.plot(bits, ideal, '--', color=f'C{number}', linewidth=1)
         sliced = distribution == 'sliced_wasserstein'
         title = rf'LogSumExp, $\tau$ = {temperature}'
-        plot.set_title(f'sliced Wasserstein, slope {_mean_slope(rows):.2f}' if sliced else title)
+        if sliced:
+            shape = prior.removeprefix('uniform_')
+            title = f'sliced Wasserstein, {shape},\nslope {_mean_slope(of_term):.2f}'
+        plot.set_title(title)
         plot.set_xlabel('bits of the images')
         plot.grid(alpha=0.25)
         plot.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -60,24 +64,24 @@ def draw(rows, path):
     plots[0, 0].legend(title='batch', frameon=False)
     drawing.suptitle(
         f'A few bits saturate the distribution term (ring: {LEFT:g} of the fall is left; '
-        'dashed: an idealised encoder; on the right two samples of the sphere)'
+        'dashed: an idealised encoder; on the right two samples of the prior)'
     )
     reporting.save_figure(drawing, path)
 
 
-def sliced_floor(batch, draws=8):
-    """The sliced Wasserstein distance of two samples of a uniform sphere, mean over draws.
+def sliced_floor(batch, prior='uniform_hypersphere', draws=8):
+    """The sliced Wasserstein distance of two samples of a prior, mean over draws.
 
-    A batch that is a sample of the sphere has this loss; one that is spread more evenly could have
+    A batch that is a sample of the prior has this loss; one that is spread more evenly could have
     about half of it.
     """
 
     @jax.jit
     def distance(key):
         sample, own = jax.random.split(key)
-        z = jax.random.normal(sample, (batch, DIMENSIONS))  # the loss makes unit rows of it
+        z = generalized.draw_prior(prior, (batch, DIMENSIONS), key=sample)
         return losses.distribution_matching(
-            z, prior='uniform_hypersphere', distribution='sliced_wasserstein', key=own
+            z, prior=prior, distribution='sliced_wasserstein', key=own
         )[0]
 
     return float(np.mean([distance(key) for key in jax.random.split(jax.random.key(0), draws)]))

@@ -31,13 +31,17 @@ def test_ranges_are_of_their_layers_lengths_and_batches():
     number = {name: i for i, name in enumerate(five_losses(64))}  # nt_xent is 0
 
     def accuracy(name, layers, batch, steps):
-        if batch != losses.BATCH:
-            return 0.5 + 0.01 * layers * np.log2(batch / losses.BATCH)
-        scale = {(2, losses.STEPS): 0.02, (3, losses.STEPS): 0.01, (2, losses.SHORT): 0.05}
-        return 0.5 + scale[layers, steps] * number[name]
+        if batch != losses_laptop.BATCH:
+            return 0.5 + 0.01 * layers * np.log2(batch / losses_laptop.BATCH)
+        short = steps == losses_laptop.SHORT
+        return 0.5 + (0.05 if short else {2: 0.02, 3: 0.01}[layers]) * number[name]
 
     rows = rows_of_sweep(accuracy)
-    assert losses.range_over_losses(rows, layers=2, num_steps=losses.STEPS) == pytest.approx(0.08)
+    ranges = losses.ranges_over_losses(rows)
+    lengths = sorted({length for _, _, length in ranges})
+    assert ranges == pytest.approx(
+        {(2, 128, lengths[0]): 0.2, (2, 128, lengths[1]): 0.08, (3, 128, lengths[1]): 0.04}
+    )
     assert CLAIMS['1a'].of_seed(rows) == pytest.approx(0.04)
     assert CLAIMS['1b'].of_seed(rows) == pytest.approx(0.12)
     # Batches of a quarter to twice the usual one: three doublings.
@@ -47,8 +51,14 @@ def test_ranges_are_of_their_layers_lengths_and_batches():
 
 def test_missing_runs_are_named():
     rows = rows_of_sweep(lambda *setting: 0.5)
-    with pytest.raises(ValueError, match='not five losses'):
-        losses.range_over_losses(rows[1:], layers=2, num_steps=losses.STEPS)
+    with pytest.raises(ValueError, match='no batch and length has ranges for 2 and 3 head layers'):
+        CLAIMS['1a'].of_seed(rows[1:])  # the first is of 2 layers, 150 steps
+    long = [row for row in rows if row['num_steps'] == losses_laptop.STEPS]
+    with pytest.raises(ValueError, match='five losses have 1 lengths at batch 128; two must'):
+        CLAIMS['1b'].of_seed(long)
+    one = [row for row in rows if row['batch_size'] == losses_laptop.BATCH]
+    with pytest.raises(ValueError, match='NT-Xent has one batch size alone'):
+        CLAIMS['2a'].of_seed(one)
 
 
 def test_slopes_and_the_ridge_of_a_plane():

@@ -28,14 +28,14 @@ def is_picture(path):
 
 def test_sweeps_are_drawn(tmp_path):
     drawn = {
-        losses: rows_of(losses_laptop, test_accuracy=0.9),
-        saturation: rows_of(saturation_laptop, train_loss=1.0),
-        temperature_weight: rows_of(
+        losses.draw_laptop: rows_of(losses_laptop, test_accuracy=0.9),
+        saturation.draw: rows_of(saturation_laptop, train_loss=1.0),
+        temperature_weight.draw: rows_of(
             temperature_weight_laptop, test_accuracy=0.9, z_uniformity=-2.0
         ),
     }
-    for number, (figure, rows) in enumerate(drawn.items()):
-        figure.draw(rows, tmp_path / f'{number}.png')
+    for number, (draw, rows) in enumerate(drawn.items()):
+        draw(rows, tmp_path / f'{number}.png')
         assert is_picture(tmp_path / f'{number}.png')
 
 

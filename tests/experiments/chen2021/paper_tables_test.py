@@ -70,4 +70,3 @@ def test_what_configs_and_claims_say_of_the_paper_is_what_it_printed():
     assert values['7e'] == pytest.approx(tau_05[4] - tau_2[4])
     reference = randbit_notebook.REFERENCE
     assert values['5a'] == pytest.approx(reference[0.05][1] - reference[0.2][1])
-    assert values['5b'] == pytest.approx(reference[0.05][0] - reference[0.2][0])
