@@ -154,6 +154,7 @@ def judged(paper, claims, there):
 def record_of(claim, config, found, made):
     """A claim as claims.json has it, judged by the runs of one of its configs."""
     full = config == claim.full_config
+    needed = claim.scale_needed if not full or claim.scale_needed.startswith('None') else ''
     said = ('id', 'claim', 'source', 'ours', 'statistic', 'threshold', 'direction')
     return {
         **{name: getattr(claim, name) for name in said},
@@ -165,5 +166,5 @@ def record_of(claim, config, found, made):
         'commit': ', '.join(made['commits']),
         'machine': made['machine'],
         'paper_value': claim.paper_value,
-        'scale_needed': '' if full else claim.scale_needed,
+        'scale_needed': needed,
     }

@@ -56,9 +56,18 @@ def at_batches(points, batches, *epochs):
     return [{**point, **of_epochs(*epochs, batch)} for point in points for batch in batches]
 
 
-def at_seeds(points, seeds=(0, 1, 2)):
-    """The points at each seed, one seed after another: the first alone is the paper's one run."""
-    return [{**point, 'seed': seed} for seed in seeds for point in points]
+def at_lengths(points, batches, examples, lengths, warmup_epochs):
+    """`at_batches` at each of several numbers of epochs."""
+    return [
+        point
+        for epochs in lengths
+        for point in at_batches(points, batches, examples, epochs, warmup_epochs)
+    ]
+
+
+def at_seeds(points):
+    """The points at three seeds, one after another: those of the first are the paper's one run."""
+    return [{**point, 'seed': seed} for seed in (0, 1, 2) for point in points]
 
 
 def check_argument(arg, losses):

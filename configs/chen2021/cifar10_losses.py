@@ -19,7 +19,7 @@ Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 
 from ml_collections import ConfigDict
 
-from configs.chen2021 import at_batches, at_seeds, check_argument, five_losses, points_of
+from configs.chen2021 import at_lengths, at_seeds, check_argument, five_losses, points_of
 
 EXAMPLES, EPOCHS, WARMUP_EPOCHS = 50_000, 100, 10
 BATCHES, LENGTHS = (128, 256, 512, 1024), (EPOCHS, 200, 400, 800)
@@ -61,22 +61,4 @@ def get_config(arg=''):
 def sweep():
     """Table A.1: the five losses at four batch sizes and lengths; three seeds."""
     points = [{**loss, 'model.head_layers': 2} for loss in points_of(LOSSES)]
-    return at_seeds(
-        [
-            point
-            for epochs in LENGTHS
-            for point in at_batches(points, BATCHES, EXAMPLES, epochs, WARMUP_EPOCHS)
-        ]
-    )
-
-
-def figure(config):
-    """How to draw the sweep."""
-    del config
-    return dict(
-        title='The losses differ little',
-        x='loss.prior',
-        x_label='prior of the projections',
-        y='test_accuracy',
-        y_label='linear-probe accuracy',
-    )
+    return at_seeds(at_lengths(points, BATCHES, EXAMPLES, LENGTHS, WARMUP_EPOCHS))

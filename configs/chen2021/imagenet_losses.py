@@ -20,7 +20,7 @@ Data: `tfds build imagenet2012 --file_format=array_record`, 156 GiB.
 
 from ml_collections import ConfigDict
 
-from configs.chen2021 import at_batches, at_seeds, check_argument, five_losses, points_of
+from configs.chen2021 import at_lengths, at_seeds, check_argument, five_losses, points_of
 
 EXAMPLES, EPOCHS, WARMUP_EPOCHS = 1_281_167, 100, 10
 BATCHES, HEAD_LAYERS, LENGTHS = (512, 1024, 2048), (2, 3), (EPOCHS, 200, 400, 800)
@@ -67,22 +67,4 @@ def sweep():
     ]
     nt_xent = points_of({'nt_xent': LOSSES['nt_xent']})[0]
     points.append({**nt_xent, 'model.head_layers': 4})
-    return at_seeds(
-        [
-            point
-            for epochs in LENGTHS
-            for point in at_batches(points, BATCHES, EXAMPLES, epochs, WARMUP_EPOCHS)
-        ]
-    )
-
-
-def figure(config):
-    """How to draw the sweep."""
-    del config
-    return dict(
-        title='The losses differ little',
-        x='loss.prior',
-        x_label='prior of the projections',
-        y='test_accuracy',
-        y_label='linear-probe accuracy',
-    )
+    return at_seeds(at_lengths(points, BATCHES, EXAMPLES, LENGTHS, WARMUP_EPOCHS))

@@ -26,7 +26,7 @@ from configs.chen2021 import (
 
 # Examples, epochs, and epochs of warm-up.
 LENGTH = (50_000, 400, 10)
-BITS = (0, 2, 4, 6, 8, 10, 12, 15)
+BITS = (0, 2, 4, 5, 6, 8, 10, 12, 15)
 METHODS = randbit_methods(
     dimensions=64,
     batch_sizes=(128, 256, 512, 1024),

@@ -3,8 +3,9 @@ r"""A small temperature with and without random bits on CIFAR-10 (Chen 2021, Fig
 python -m experiments.sweep --config=configs/chen2021/randbit_cifar10_laptop.py \
     --config.data.data_dir=data --workdir=runs/randbit_cifar10_laptop
 
-Fig. B.1 in its two sides: temperatures 0.05 and 0.2 without bits and with five, on the notebook's
-small network, three passes over the images. The jitter of the colours is half of SimCLR's.
+What Fig. B.1 says of temperatures, at two of them: 0.05 and 0.2, without bits and with five, on the
+notebook's small network, three passes over the images; colours are jittered as SimCLR does on
+CIFAR-10.
 
 Expected: five bits cost temperature 0.2 more than 0.05, as in the paper's figure, which prints no
 numbers; without bits 0.05 reads less.

@@ -26,7 +26,8 @@ class Claim(NamedTuple):
       threshold: a number, or (a, b) for the direction 'within'; written down before the runs.
       direction: 'above', 'below' or 'within'.
       paper_value: the statistic from the paper's own numbers, or None.
-      scale_needed: what scale could show it where this one cannot, or ''.
+      scale_needed: what scale could show it where this one cannot, or ''; 'None: ...' says why no
+        scale could.
       ours: whether it is a check of ours, a control or a comparison, and not the paper's sentence.
       full_config: the config of the paper's own scale whose sweep tests it too, or ''.
     """
@@ -89,13 +90,10 @@ def judge(claim, rows):
       wholly on the other side; else 'inconclusive'.
 
     Raises:
-      ValueError: rows without a seed, fewer than 3 seeds, a statistic that is no finite number, an
-        unknown direction.
+      ValueError: fewer than 3 seeds, a statistic that is no finite number, an unknown direction.
     """
     by_seed = {}
     for row in rows:
-        if 'seed' not in row:
-            raise ValueError(f'claim {claim.id}: a row has no seed but: {", ".join(row)}.')
         by_seed.setdefault(row['seed'], []).append(row)
     if len(by_seed) < FEWEST_SEEDS:
         raise ValueError(f'claim {claim.id} has {len(by_seed)} seeds; it needs {FEWEST_SEEDS}.')

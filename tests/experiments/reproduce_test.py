@@ -166,9 +166,9 @@ def test_a_claim_is_judged_at_both_scales_that_were_run():
     (alone,), ((_, reason),) = reproduction.judged('tiny', [of_both], one_seed)
     assert alone == small
     assert reason == 'cannot be judged at full scale: claim 1a has 1 seeds; it needs 3.'
-    no_seed = {'bits': ([{'test_accuracy': 0.5}], made)}
-    _, ((_, reason),) = reproduction.judged('tiny', [of_both], no_seed)
-    assert reason == 'cannot be judged: claim 1a: a row has no seed but: test_accuracy.'
+    never = of_both._replace(scale_needed='None: it is so at any scale.')
+    (_, large_never), _ = reproduction.judged('tiny', [never], both)
+    assert large_never['scale_needed'] == never.scale_needed
     (large_alone,), waiting = reproduction.judged('tiny', [of_both], {'pod': both['pod']})
     assert (large_alone, waiting) == (large, [])
     _, ((_, reason),) = reproduction.judged('tiny', [of_both], {})

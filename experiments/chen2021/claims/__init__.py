@@ -1,4 +1,4 @@
-"""What the paper claims, each as a statistic of the runs of one config."""
+"""What the paper claims, each as a statistic of the runs of a laptop's config or a full one."""
 
 from experiments.chen2021.claims import (
     colour,

@@ -1,7 +1,9 @@
 """DigitOnImageNet: digits suppress the object, the more the more of them there are (claim 8)."""
 
+from operator import itemgetter
+
 from contrastive_jax.evaluation.claims import Claim, spearman
-from experiments.chen2021.claims.losses import batch_of, grouped, layers_of
+from experiments.chen2021.rows import grouped, layers_of
 
 ABLATION = 'configs/chen2021/digit_on_image_ablation_laptop.py'
 FULL_ABLATION = 'configs/chen2021/digit_on_image_ablation.py'
@@ -39,7 +41,7 @@ def range_of_trades(rows):
     A trade is what digits gain and objects lose in accuracy from the fewest digits to the most.
     """
     trades = []
-    for own in grouped(rows, batch_of, layers_of).values():
+    for own in grouped(rows, itemgetter('batch_size'), layers_of).values():
         own.sort(key=lambda row: row['data.num_unique'])
         fewest, most = own[0], own[-1]
         gained = most['test_accuracy'] - fewest['test_accuracy']

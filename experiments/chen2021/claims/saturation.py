@@ -39,11 +39,17 @@ def slope_on_batch(rows, where):
     Args:
       rows: of one seed.
       where: {axis: value} of the rows that count.
+
+    Raises:
+      ValueError: several rows of a batch and a number of bits, so of several settings.
     """
     curves = {}
     for row in rows:
         if all(row[name] == wanted for name, wanted in where.items()):
-            curves.setdefault(row['batch_size'], {})[row['data.num_bits']] = row['train_loss']
+            curve = curves.setdefault(row['batch_size'], {})
+            if row['data.num_bits'] in curve:
+                raise ValueError(f'{where} has several rows of {row["data.num_bits"]} bits.')
+            curve[row['data.num_bits']] = row['train_loss']
     batches = sorted(curves)
     return float(np.polyfit(np.log2(batches), [saturated_at(curves[b]) for b in batches], 1)[0])
 
@@ -89,5 +95,5 @@ CLAIMS = [
 
 
 def sliced_slope(rows):
-    """The same slope of the sliced Wasserstein distance, reported without a threshold."""
+    """The same slope of the sliced Wasserstein distance to one prior, without a threshold."""
     return slope_on_batch(rows, {'loss.distribution': 'sliced_wasserstein'})

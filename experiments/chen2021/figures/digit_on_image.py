@@ -2,6 +2,7 @@
 
 from contrastive_jax import reporting
 from experiments.chen2021.figures.names import loss_name
+from experiments.chen2021.rows import layers_of
 
 PANELS = {
     'test_accuracy': 'digit',
@@ -30,8 +31,7 @@ def draw_ablation(rows, path):
     """
 
     def setting(row):
-        layers = row.get('model.head_layers') or len(row['model.head_widths'])
-        return f'head of {layers} layers, batch of {row["batch_size"]:,}'
+        return f'head of {layers_of(row)} layers, batch of {row["batch_size"]:,}'
 
     title = 'Do batch size or head change what is learned of digits and of objects?'
     draw_panels(rows, path, setting, title)

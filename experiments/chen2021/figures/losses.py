@@ -6,8 +6,9 @@ from matplotlib.figure import Figure
 
 from configs.chen2021 import cifar10_losses, five_losses, imagenet_losses, losses_laptop
 from contrastive_jax import reporting
-from experiments.chen2021.claims.losses import layers_of, length_of, name_of, ranges_over_losses
+from experiments.chen2021.claims.losses import name_of, ranges_over_losses
 from experiments.chen2021.paper_tables import table
+from experiments.chen2021.rows import images_of, layers_of
 
 MARKERS = 'os^v'
 
@@ -18,33 +19,20 @@ def draw(rows, path, *, data, batch, shown):
     Args:
       rows: of results.csv.
       path: of the PNG.
-      data: the name of the images.
+      data: the name of our images.
       batch: the batch size of our five losses.
-      shown: (head layers, place of the marker, length in words, images seen) of each of their
-        sets of points; the batch sizes are shown at the length of the last.
+      shown: (head layers, place in MARKERS, length in words, steps at that batch) of each set of
+        points; the batch sizes are of as many images as the last.
     """
     drawing = Figure(figsize=(17, 4.2), layout='constrained')
     plots = drawing.subplots(1, 4)
-    names = list(five_losses(dimensions=64))
-    for layers, style, words, images in shown:
-        length = length_of({'num_steps': images, 'batch_size': 1})
+    for layers, place, words, steps in shown:
+        images = images_of({'num_steps': steps, 'batch_size': batch})
         own = [
             {**row, 'loss': name_of(row)} for row in rows
-            if (layers_of(row), row['batch_size'], length_of(row)) == (layers, batch, length)
+            if (layers_of(row), row['batch_size'], images_of(row)) == (layers, batch, images)
         ]  # fmt: skip
-        points = {
-            p['loss']: p for p in reporting.average_over_seeds(own, ['loss'], 'test_accuracy')
-        }
-        seeds = sorted({row['seed'] for row in own})
-        by_seed = [
-            ranges_over_losses([row for row in own if row['seed'] == seed])[layers, batch, length]
-            for seed in seeds
-        ]
-        label = f'{layers} layers, {words}: range {sum(by_seed) / len(by_seed):.3f}'
-        _draw_points(
-            plots[0], [i + 0.15 * (style - 1) for i in range(5)],
-            [points[name] for name in names], label, MARKERS[style],
-        )  # fmt: skip
+        _draw_losses(plots[0], own, f'{layers} layers, {words}', place)
     plots[0].set_title(f'ours: five losses on {data}')
     _draw_paper(plots[1], 0, 'table_a1', 128, 'ep100', '2 layers, 100 epochs')
     _draw_paper(plots[1], 1, 'table_a1', 128, 'ep800', '2 layers, 800 epochs')
@@ -53,8 +41,9 @@ def draw(rows, path, *, data, batch, shown):
     _draw_paper(plots[2], 2, 'table_a3', 1024, 'ep100', '3 layers')
     plots[2].set_title('paper: ImageNet, 100 epochs, batch 1,024')
     for plot in plots[:3]:
-        plot.set_xticks(range(5), [name.replace('_', '\n') for name in names], fontsize=8)
-    own = [row for row in rows if name_of(row) == 'nt_xent' and length_of(row) == length]
+        names = [name.replace('_', '\n') for name in five_losses(dimensions=64)]
+        plot.set_xticks(range(5), names, fontsize=8)
+    own = [row for row in rows if name_of(row) == 'nt_xent' and images_of(row) == images]
     for layers in sorted({layers_of(row) for row in own}):
         points = reporting.average_over_seeds(
             [row for row in own if layers_of(row) == layers], ['batch_size'], 'test_accuracy'
@@ -73,6 +62,19 @@ def draw(rows, path, *, data, batch, shown):
         plot.grid(alpha=0.25)
         plot.legend(frameon=False, loc='upper right')
     reporting.save_figure(drawing, path)
+
+
+def _draw_losses(plot, rows, label, place):
+    """Our five losses at one head, batch size and length, with their mean range over seeds."""
+    points = {p['loss']: p for p in reporting.average_over_seeds(rows, ['loss'], 'test_accuracy')}
+    seeds = sorted({row['seed'] for row in rows})
+    ranges = [ranges_over_losses([row for row in rows if row['seed'] == seed]) for seed in seeds]
+    mean = sum(at for by_setting in ranges for at in by_setting.values()) / len(seeds)
+    _draw_points(
+        plot, [i + 0.15 * (place - 1) for i in range(5)],
+        [points[name] for name in five_losses(dimensions=64)],
+        f'{label}: range {mean:.3f}', MARKERS[place],
+    )  # fmt: skip
 
 
 def _draw_paper(plot, style, table_name, batch, epochs, label):
@@ -98,18 +100,19 @@ draw_laptop = functools.partial(
     data='digits',
     batch=losses_laptop.BATCH,
     shown=[
-        (2, 0, '40 steps', losses_laptop.SHORT * losses_laptop.BATCH),
-        (2, 1, '150 steps', losses_laptop.STEPS * losses_laptop.BATCH),
-        (3, 2, '150 steps', losses_laptop.STEPS * losses_laptop.BATCH),
+        (2, 0, f'{losses_laptop.SHORT} steps', losses_laptop.SHORT),
+        (2, 1, f'{losses_laptop.STEPS} steps', losses_laptop.STEPS),
+        (3, 2, f'{losses_laptop.STEPS} steps', losses_laptop.STEPS),
     ],
 )
+# The batch sizes and lengths of the paper's Fig. 1.
 draw_cifar10 = functools.partial(
     draw,
     data='CIFAR-10',
     batch=128,
     shown=[
-        (2, 0, '100 epochs', 100 * cifar10_losses.EXAMPLES),
-        (2, 1, '800 epochs', 800 * cifar10_losses.EXAMPLES),
+        (2, place, f'{epochs} epochs', cifar10_losses.EXAMPLES * epochs // 128)
+        for place, epochs in enumerate((100, 800))
     ],
 )
 draw_imagenet = functools.partial(
@@ -117,7 +120,7 @@ draw_imagenet = functools.partial(
     data='ImageNet',
     batch=1024,
     shown=[
-        (2, 1, '100 epochs', 100 * imagenet_losses.EXAMPLES),
-        (3, 2, '100 epochs', 100 * imagenet_losses.EXAMPLES),
+        (layers, layers - 1, '100 epochs', imagenet_losses.EXAMPLES * 100 // 1024)
+        for layers in (2, 3)
     ],
 )

@@ -5,8 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from configs.chen2021 import five_losses, losses_laptop, temperature_weight_laptop
+from configs.chen2021 import (
+    cifar10_losses,
+    five_losses,
+    imagenet_losses,
+    losses_laptop,
+    temperature_weight_laptop,
+)
 from experiments.chen2021.claims import losses
+from experiments.chen2021.rows import images_of, layers_of
 
 CLAIMS = {claim.id: claim for claim in losses.CLAIMS}
 
@@ -38,9 +45,9 @@ def test_ranges_are_of_their_layers_lengths_and_batches():
 
     rows = rows_of_sweep(accuracy)
     ranges = losses.ranges_over_losses(rows)
-    lengths = sorted({length for _, _, length in ranges})
+    # 40 and 150 steps of batch 128.
     assert ranges == pytest.approx(
-        {(2, 128, lengths[0]): 0.2, (2, 128, lengths[1]): 0.08, (3, 128, lengths[1]): 0.04}
+        {(2, 128, 5120): 0.2, (2, 128, 19200): 0.08, (3, 128, 19200): 0.04}
     )
     assert CLAIMS['1a'].of_seed(rows) == pytest.approx(0.04)
     assert CLAIMS['1b'].of_seed(rows) == pytest.approx(0.12)
@@ -51,10 +58,17 @@ def test_ranges_are_of_their_layers_lengths_and_batches():
 
 def test_missing_runs_are_named():
     rows = rows_of_sweep(lambda *setting: 0.5)
-    with pytest.raises(ValueError, match='no batch and length has ranges for 2 and 3 head layers'):
-        CLAIMS['1a'].of_seed(rows[1:])  # the first is of 2 layers, 150 steps
+    with pytest.raises(
+        ValueError,
+        match='at 2 head layers, batch 128 and 19,200 images the rows have decoupled_nt_xent, '
+        'swd_hypercube, swd_hypersphere, swd_normal, not the five losses',
+    ):
+        CLAIMS['1a'].of_seed(rows[1:])
+    shallow = [row for row in rows if layers_of(row) == 2]
+    with pytest.raises(ValueError, match='no batch size and length .* heads of both 2 and 3'):
+        CLAIMS['1a'].of_seed(shallow)
     long = [row for row in rows if row['num_steps'] == losses_laptop.STEPS]
-    with pytest.raises(ValueError, match='five losses have 1 lengths at batch 128; two must'):
+    with pytest.raises(ValueError, match='at 2 head layers and batch 128 there is one length'):
         CLAIMS['1b'].of_seed(long)
     one = [row for row in rows if row['batch_size'] == losses_laptop.BATCH]
     with pytest.raises(ValueError, match='NT-Xent has one batch size alone'):
@@ -89,3 +103,11 @@ def test_the_papers_values_are_those_of_its_tables():
     assert CLAIMS['2a'].paper_value == pytest.approx(0.008)
     assert CLAIMS['2b'].paper_value == pytest.approx(0.0)
     assert losses.paper_range('table_2', 'batch', {'head_layers': 4}) == pytest.approx(0.00425)
+
+
+def test_runs_of_as_many_epochs_saw_as_many_images():
+    """Whatever the batch; the next length is twice as long."""
+    for module in (cifar10_losses, imagenet_losses):
+        found = {images_of(point) for point in module.sweep()}
+        once = module.EXAMPLES * module.EPOCHS
+        assert sorted(found) == pytest.approx([once, 2 * once, 4 * once, 8 * once], rel=5e-3)
