@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import re
 import tempfile
 from pathlib import Path
 
@@ -172,3 +173,12 @@ def test_colours_and_classes_of_the_full_sweep_are_with_jitter_minus_without():
         row |= {'colour_r2': 0.3 if jitter else 0.8, 'test_accuracy': 0.87 if jitter else 0.6}
     assert judge(OF['11a'], rows)['estimate'] == pytest.approx(-0.5)
     assert judge(OF['11b'], rows)['estimate'] == pytest.approx(0.27)
+
+
+def test_the_page_says_how_many_runs_the_largest_sweeps_have():
+    page = (reproduction.ROOT / 'experiments/chen2021/README.md').read_text()
+    said = re.findall(r'(\d+)(?: runs)?\sof\s`(\w+)`', page.partition('A sweep has three')[2])
+    assert len(said) == 5
+    for number, name in said:
+        module = importlib.import_module(f'configs.chen2021.{name}')
+        assert len(module.sweep()) == int(number), name
