@@ -7,8 +7,9 @@ What Fig. B.1 says of temperatures, at two of them: 0.05 and 0.2, without bits a
 notebook's small network, three passes over the images; colours are jittered as SimCLR does on
 CIFAR-10.
 
-Expected: five bits cost temperature 0.2 more than 0.05, as in the paper's figure, which prints no
-numbers; without bits 0.05 reads less.
+Expected: five bits cost temperature 0.2 more than 0.05, and without bits 0.05 reads less, as the
+paper says; its figure prints no numbers. Here (results/chen2021/randbit_cifar10_laptop): 0.29 and
+0.34 with five bits; without, 0.505 and 0.508, the small temperature ahead by 0.004 in each seed.
 Time: 12 runs of 2 to 3 minutes on one CPU core.
 Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 """
@@ -40,7 +41,7 @@ def figure(config):
     del config
     names = {loss: f'temperature {tau}' for tau, loss in LOSSES.items()}
     return dict(
-        title='A small temperature keeps more of an image beside bits, and less without',
+        title='Beside random bits a small temperature keeps more of the image',
         x='data.num_bits',
         x_label='random bits beside each image',
         y='test_accuracy',
