@@ -26,8 +26,8 @@ def draw(rows, path, *, data, batch, shown):
     """
     drawing = Figure(figsize=(17, 4.2), layout='constrained')
     plots = drawing.subplots(1, 4)
-    for layers, place, words, steps in shown:
-        images = images_of({'num_steps': steps, 'batch_size': batch})
+    seen = [images_of({'num_steps': steps, 'batch_size': batch}) for *_, steps in shown]
+    for (layers, place, words, _), images in zip(shown, seen, strict=True):
         own = [
             {**row, 'loss': name_of(row)} for row in rows
             if (layers_of(row), row['batch_size'], images_of(row)) == (layers, batch, images)
@@ -43,16 +43,17 @@ def draw(rows, path, *, data, batch, shown):
     for plot in plots[:3]:
         names = [name.replace('_', '\n') for name in five_losses(dimensions=64)]
         plot.set_xticks(range(5), names, fontsize=8)
-    own = [row for row in rows if name_of(row) == 'nt_xent' and images_of(row) == images]
+    own = [row for row in rows if name_of(row) == 'nt_xent' and images_of(row) == seen[-1]]
     for layers in sorted({layers_of(row) for row in own}):
         points = reporting.average_over_seeds(
             [row for row in own if layers_of(row) == layers], ['batch_size'], 'test_accuracy'
         )
         points.sort(key=lambda point: point['batch_size'])
-        places = [point['batch_size'] for point in points]
-        _draw_points(plots[3], places, points, f'{layers} layers', MARKERS[layers - 1])
+        sizes = [point['batch_size'] for point in points]
+        _draw_points(plots[3], sizes, points, f'{layers} layers', MARKERS[layers - 1])
+    sizes = sorted({row['batch_size'] for row in own})
     plots[3].set_xscale('log', base=2)
-    plots[3].set_xticks(places, [str(place) for place in places])
+    plots[3].set_xticks(sizes, [f'{size:,}' for size in sizes])
     plots[3].set_xlabel('batch size, as many epochs each')
     plots[3].set_title('ours: NT-Xent')
     plots[0].set_ylabel('linear-probe accuracy')
