@@ -1,4 +1,4 @@
-"""The RandBit notebook's published form in TensorFlow, trained again: what its classifier reads.
+"""The RandBit notebook, written anew in TensorFlow and trained: what its classifier reads.
 
 python -m benchmarks.notebook_accuracy --data_dir=data --tensorflow=another_environment/bin/python
 

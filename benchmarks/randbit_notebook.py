@@ -1,4 +1,4 @@
-"""The RandBit notebook: its step in TensorFlow, as published, and ours, images a second.
+"""The RandBit notebook: its step in TensorFlow, from a description, and ours, images a second.
 
 python -m benchmarks.randbit_notebook
 python -m benchmarks.randbit_notebook --tensorflow=another_environment/bin/python

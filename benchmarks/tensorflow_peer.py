@@ -1,4 +1,4 @@
-"""The step of the RandBit notebook as it was published: tf.data, Keras layers, one tf.function.
+"""The step of the RandBit notebook in the form it has: tf.data, Keras layers, one tf.function.
 
 It runs in a process of its own, with any Python that has TensorFlow, and imports nothing of ours
 but the clock:

@@ -3,8 +3,6 @@
 import csv
 import hashlib
 import json
-import os
-import platform
 
 from contrastive_jax import storage
 from contrastive_jax.training import sweeps, workdir
@@ -65,7 +63,8 @@ def publish(directory, root, config, points, command):
     storage.write(directory / ROWS, rows)
     record = {
         'command': command,
-        'machine': machine(),
+        # Runs of before it was kept are of the machine that reads them.
+        'machine': ', '.join(sorted({run.get('machine', workdir.machine()) for run in made})),
         'commits': sorted({str(run['commit']) for run in made}),
         'versions': made[0]['versions'],
         'seconds': round(sum(row['seconds'] for row in read_rows(directory))),
@@ -86,13 +85,3 @@ def scale_of(config, points):
         f'{config.data.source}, {range_of("num_steps")} steps of batch {range_of("batch_size")}, '
         f'model {config.model.name}, {len(points)} runs'
     )
-
-
-def machine():
-    """The devices that computed, in words."""
-    import jax
-
-    device = jax.devices()[0]
-    if device.platform == 'cpu':
-        return f'{os.cpu_count()} CPU cores, {platform.machine()}'
-    return f'{jax.device_count()} x {device.device_kind}'

@@ -10,9 +10,9 @@ Expected after 100 epochs, not run here: linear top-1 of 65.6 (nt_xent), 66.0 (d
 weight decay, warm-up and linear protocol are unstated, and those below are the official code's,
 except that the probe is fitted to images without augmentation (`config.evaluation.passes=5` fits it
 to five augmented views of each). bfloat16 is ours.
-The sweep is the three tables: heads of 2 and 3 layers (Table A.3), NT-Xent with 4 (Table 2), all
-batch sizes and lengths, at three seeds, one after another: the first 132 runs are the paper's. All
-its numbers, of which those above are batch 1,024 with 2 layers: results/chen2021/paper.
+The sweep is the three tables: heads of 2 layers (Table A.2) and 3 (Table A.3), NT-Xent with 4 too
+(Table 2), all batch sizes and lengths, at three seeds, one after another: the first 132 runs are
+the paper's, whose numbers are in results/chen2021/paper; those above are of batch 1,024, 2 layers.
 Time: not run here; the preflight prints what a slice needs at least. The arg 'smoke' (two steps of
 a narrow ResNet-18 on the photographs of the extra `photographs`) takes under a minute on a laptop.
 Data: `tfds build imagenet2012 --file_format=array_record`, 156 GiB.

@@ -8,9 +8,9 @@ ResNet-18 for 400 epochs, as the paper says. It leaves open the numbers of bits,
 temperatures and weights, the queue, BYOL's sizes and the optimizer: those of `METHODS` and `BITS`
 are choices, and the optimizer is that of Table A.1. The paper has one seed, here are three, one
 after another.
-Expected, not run here: accuracy falls within a few bits, and before 15 bits to what is read where
-RGB is ignored; a small temperature or a large weight softens that, and is worse without bits. The
-paper draws curves and prints no numbers.
+Expected, not run here: accuracy falls within a few bits, and before 15 bits to that of an encoder
+that sees the bits alone; a small temperature or a large weight softens that, and is worse without
+bits. The paper draws curves and prints no numbers.
 Time: not run here; the preflight prints what a slice needs at least. The arg 'smoke' takes under a
 minute on a laptop. Data: `tfds build cifar10 --file_format=array_record`, 132 MiB.
 """

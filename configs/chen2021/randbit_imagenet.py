@@ -6,9 +6,10 @@ python -m launch.preflight --config=configs/chen2021/randbit_imagenet.py --topol
 
 The paper says no more than that: network, epochs and optimizer are those of Table A.2 at 100
 epochs, and the numbers of bits, batch sizes, temperatures and weights, the queue and BYOL's sizes
-those of `METHODS` and `BITS`. The sweep is 128 runs a seed, of which the paper has one.
-Expected, not run here: similar to CIFAR-10, accuracy falls within a few bits to what is read where
-RGB is ignored. The paper draws curves and prints no numbers.
+those of `METHODS` and `BITS`. The sweep is 128 runs at each of three seeds, one after another; the
+paper has one seed.
+Expected, not run here: similar to CIFAR-10, accuracy falls within a few bits to that of an encoder
+that sees the bits alone. The paper draws curves and prints no numbers.
 Time: not run here; the preflight prints what a slice needs at least. The arg 'smoke' takes under a
 minute on a laptop. Data: `tfds build imagenet2012 --file_format=array_record`, 156 GiB.
 """

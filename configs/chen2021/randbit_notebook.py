@@ -8,8 +8,9 @@ network by itself, batch norm of Keras (momentum 0.99, epsilon 1e-3), InfoNCE ac
 Adam for encoder and classifier with a linear decay, and a linear classifier on stopped features of
 the first view. `online_accuracy` is what the notebook prints. Not taken over: its hash is of the
 JPEG bytes. Expected: REFERENCE, within 0.03; ours are, but for 0.045 and 0.041 more at 5 bits and
-temperatures 0.05 and 0.1 (results/chen2021/randbit_notebook). Its published form, trained again by
-`python -m benchmarks.notebook_accuracy`, reads 0.73 and 0.64 there, where it prints 0.71 and 0.61.
+temperatures 0.05 and 0.1 (results/chen2021/randbit_notebook). The notebook written anew in
+TensorFlow from a description, by `python -m benchmarks.notebook_accuracy`, reads 0.73 and 0.64
+there; the notebook prints 0.71 and 0.61.
 Time: 27 runs of 3 to 8 minutes on one CPU core. Data: tfds:mnist.
 """
 

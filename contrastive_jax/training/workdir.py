@@ -3,9 +3,12 @@
 import contextlib
 import importlib.metadata
 import json
+import os
 import platform
 import subprocess
 from pathlib import Path
+
+import jax
 
 from contrastive_jax import losses, names, storage
 from contrastive_jax.errors import BadInput
@@ -54,6 +57,7 @@ def claim(workdir, config, overrides, allowed=()):
             'overrides': plain(overrides),
             'commit': commit(),
             'versions': versions(),
+            'machine': machine(),
         }
         write(record, path)
 
@@ -200,3 +204,11 @@ def versions():
     for package in PACKAGES:
         found[package] = importlib.metadata.version(package)
     return found
+
+
+def machine():
+    """The devices that compute, in words."""
+    device = jax.devices()[0]
+    if device.platform == 'cpu':
+        return f'{os.cpu_count()} CPU cores, {platform.machine()}'
+    return f'{jax.device_count()} x {device.device_kind}'

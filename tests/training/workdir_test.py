@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import sys
 import types
 
@@ -12,12 +13,13 @@ from contrastive_jax.errors import BadInput
 from contrastive_jax.training import workdir
 
 
-def test_config_commit_and_versions_are_written(tmp_path, config):
+def test_config_commit_versions_and_machine_are_written(tmp_path, config):
     workdir.claim(tmp_path / 'run', config, {'seed': 3})
     record = json.loads((tmp_path / 'run' / 'config.json').read_text())
     assert record['config'] == workdir.plain(config)
     assert record['overrides'] == {'seed': 3}
     assert record['versions']['jax']
+    assert record['machine'].endswith(platform.machine())
     assert 'commit' in record
 
 

@@ -177,7 +177,7 @@ def test_colours_and_classes_of_the_full_sweep_are_with_jitter_minus_without():
 
 def test_the_page_says_how_many_runs_the_largest_sweeps_have():
     page = (reproduction.ROOT / 'experiments/chen2021/README.md').read_text()
-    said = re.findall(r'(\d+)(?: runs)?\sof\s`(\w+)`', page.partition('A sweep has three')[2])
+    said = re.findall(r'(\d+)(?: runs)?\sof\s`(\w+)`', page.partition('has three seeds')[2])
     assert len(said) == 5
     for number, name in said:
         module = importlib.import_module(f'configs.chen2021.{name}')
