@@ -3,7 +3,7 @@
 python -m benchmarks.notebook_accuracy --data_dir=data --tensorflow=another_environment/bin/python
 
 The notebook prints one run of each cell; this repeats cells with several seeds on all of MNIST,
-with the notebook's own bits (a hash of the JPEG file), beside what it prints.
+with bits as the notebook has them (a hash of the image encoded as JPEG), beside what it prints.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The step of the RandBit notebook in the form it has: tf.data, Keras layers, one tf.function.
+"""The RandBit notebook, from a description: tf.data, Keras layers, one tf.function.
 
 It runs in a process of its own, with any Python that has TensorFlow, and imports nothing of ours
 but the clock:
@@ -44,7 +44,7 @@ def example(image, label, *, bits):
 
 
 def with_bits(image, views, bits):
-    """Views of one image with the bits of a hash of its JPEG file."""
+    """Views of one image with the bits of a hash of it encoded as JPEG."""
     if not bits:
         return views
     code = tf.strings.to_hash_bucket_fast(tf.io.encode_jpeg(image), 2**bits)

@@ -64,7 +64,7 @@ def publish(directory, root, config, points, command):
     record = {
         'command': command,
         # Runs of before it was kept are of the machine that reads them.
-        'machine': ', '.join(sorted({run.get('machine', workdir.machine()) for run in made})),
+        'machine': ' and '.join(sorted({run.get('machine', workdir.machine()) for run in made})),
         'commits': sorted({str(run['commit']) for run in made}),
         'versions': made[0]['versions'],
         'seconds': round(sum(row['seconds'] for row in read_rows(directory))),

@@ -207,7 +207,7 @@ def versions():
 
 
 def machine():
-    """The devices that compute, in words."""
+    """The devices here, in words; a run keeps those on which it was begun."""
     device = jax.devices()[0]
     if device.platform == 'cpu':
         return f'{os.cpu_count()} CPU cores, {platform.machine()}'

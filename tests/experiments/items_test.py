@@ -110,10 +110,10 @@ def test_what_is_published_is_of_the_config_as_it_is(paper):
         assert published.is_current(record.parent, module.get_config(), module.sweep())
 
 
-# Claims whose full-scale sweep has nothing to judge them by, with why.
+# Claims that are not judged from the full-scale sweep of their item, with why.
 WITHOUT_FULL = {
     'chen2021': {
-        '4a': 'the notebook, whose own claims are 5a and 4c to 4j',
+        '4a': 'the notebook has three temperatures; its own claims are 5a and 4c to 4j',
         '5c': 'its form on CIFAR-10 is 5d',
         '10a': 'ImageNet has no known regions',
         '10b': 'ImageNet has no known regions',
