@@ -54,7 +54,7 @@ def get_config(arg=''):
         config.num_steps, config.batch_size, config.log_every = 2, 16, 1
         config.optimizer.warmup = 1
         config.data.source = 'photographs,size=32,count=10'
-        config.model = dict(name='resnet', depth=18, stem='cifar', width=0.125, dimensions=64)
+        config.model.update(depth=18, width=0.125, dtype='float32')
     return config
 
 
