@@ -1,6 +1,7 @@
 """Every test runs on 4 simulated CPU devices, under strict promotion, before JAX starts."""
 
 import os
+import signal
 from pathlib import Path
 
 os.environ['JAX_PLATFORMS'] = os.environ.get('JAX_PLATFORMS') or 'cpu'
@@ -12,6 +13,9 @@ os.environ['XLA_FLAGS'] = (
 os.environ.setdefault(
     'JAX_COMPILATION_CACHE_DIR', str(Path(__file__).parent.parent / '.pytest_cache' / 'programs')
 )
+
+# A script's background job ignores SIGINT, and so would the processes that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
